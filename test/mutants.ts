@@ -144,9 +144,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     'AC-13': ['if (!rules.mayUseResource(user, api)) return `${rule}.access`;', ''],
     'AC-27': ['if (!all.has(name)) report(', "if (name === '') report("],
   },
-  account: {
-    'MF-37': ['csrf.check(form, visitor.session.uid, stepOf(visitor)),', 'form,'],
-  },
+  account: { 'MF-37': ['csrf.check(form, visitor.session.uid, stepOf(visitor)),', 'form,'] },
   'back-channel-logout': {
     'PR-03': ["token.set('events', { [EVENT]: {} });", ''],
     'PR-07': [
@@ -165,9 +163,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     'MC-27': ['issuerIsLoopback: false,', 'issuerIsLoopback: true,'],
     'MC-30': ["'documents.host': { limit: 10,", "'documents.host': { limit: 1000,"],
   },
-  'device-flow': {
-    'PR-13': ['if (isInTime) return;', 'return;'],
-  },
+  'device-flow': { 'PR-13': ['if (isInTime) return;', 'return;'] },
   'second-factors': {
     'MF-03': [
       'const isFramed = client.crossOrigin === true || client.topOrigin !== undefined;',

@@ -16,10 +16,7 @@ import { createAccountStates } from '../../src/users/account-state.ts';
 /** Only the limits of the account apply, unless a test says otherwise. */
 const FAR = {
   trusted_proxies: ['127.0.0.1'],
-  rate_limits: {
-    authorization: '1000000/1m',
-    sign_in: '100000/1m',
-  },
+  rate_limits: { authorization: '1000000/1m', sign_in: '100000/1m' },
 };
 const OPTIONS = { config: FAR, rotationTimer: NEVER };
 const UNKNOWN_MAY = 80;
@@ -98,71 +95,63 @@ describe('LG-23: guessing one account from everywhere', () => {
   });
 });
 
-eachStore(
-  'LG-23, LG-24: the last guesses at an account',
-  (world) => {
-    standingClock();
+eachStore('LG-23, LG-24: the last guesses at an account', OPTIONS, (world) => {
+  standingClock();
 
-    it('are compared as often as is left, however many come at once; then strangers are refused until an operator acts', async () => {
-      await failElsewhere(world(), UNKNOWN_MAY - 2);
+  it('are compared as often as is left, however many come at once; then strangers are refused until an operator acts', async () => {
+    await failElsewhere(world(), UNKNOWN_MAY - 2);
+    moveClock(HOUR);
+    expect((await guess(world())).status).toBe(401);
+    moveClock(HOUR);
+    const opened = await Promise.all(Array.from({ length: 50 }, () => open(world())));
+    const answers = await Promise.all(
+      opened.map(({ browser, page }) =>
+        browser.submit(page, '/login', { username: 'alice', password: 'wrong' }, from(elsewhere())),
+      ),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(49);
+    for (let day = 0; day < 3; day += 1) {
+      moveClock(DAY);
+      expect((await right(world())).status, `day ${day}`).toBe(429);
+    }
+    const done = await runVerb(['user', 'enable', 'alice', '--config', world().configFile]);
+    expect([done.code, done.stdout, done.stderr]).toEqual([0, 'Enabled alice\n', '']);
+    expect(isIn(await right(world()))).toBe(true);
+  });
+
+  it('CF-15: are in the audit trail and the metrics, one record for each failure that makes unknown places wait', async () => {
+    const records = world().recorded.audit('account_lock');
+    expect(records.map(({ times, reason }) => [times, reason])).toEqual([
+      [UNKNOWN_MAY - 2, 'paced'],
+      [UNKNOWN_MAY - 1, 'paced'],
+      [UNKNOWN_MAY, 'locked'],
+    ]);
+    expect(new Set(records.map(({ account_id }) => account_id))).toEqual(new Set([PEOPLE.alice]));
+    const metrics = await (await fetch(`${world().management}/metrics`)).text();
+    expect(metrics).toContain('postern_security_events_total{event="account_lock",outcome="failure"} 3');
+  });
+
+  it('LG-18: an unknown username is paced in the same way', async () => {
+    const seen: unknown[] = [];
+    for (const username of ['bob', 'somebody-who-is-not']) {
+      const rows: unknown[] = [];
+      // The next wait is one minute, which Redis also measures by its own clock.
+      await failElsewhere(world(), 25, username);
       moveClock(HOUR);
-      expect((await guess(world())).status).toBe(401);
-      moveClock(HOUR);
-      const opened = await Promise.all(Array.from({ length: 50 }, () => open(world())));
-      const answers = await Promise.all(
-        opened.map(({ browser, page }) =>
-          browser.submit(page, '/login', { username: 'alice', password: 'wrong' }, from(elsewhere())),
-        ),
-      );
-      const statuses = answers.map(({ status }) => status);
-      expect(statuses.filter((status) => status === 401)).toHaveLength(1);
-      expect(statuses.filter((status) => status === 429)).toHaveLength(49);
-      for (let day = 0; day < 3; day += 1) {
-        moveClock(DAY);
-        expect((await right(world())).status, `day ${day}`).toBe(429);
+      for (let count = 0; count < 4; count += 1) {
+        const answer = await guess(world(), { username });
+        rows.push([answer.status, answer.headers.get('retry-after'), [...answer.headers.keys()].toSorted()]);
       }
-      const done = await runVerb(['user', 'enable', 'alice', '--config', world().configFile]);
-      expect([done.code, done.stdout, done.stderr]).toEqual([0, 'Enabled alice\n', '']);
-      expect(isIn(await right(world()))).toBe(true);
-    });
+      seen.push(rows);
+    }
+    expect(seen[1]).toEqual(seen[0]);
+    expect(JSON.stringify(seen[0])).toContain('429');
+  });
+});
 
-    it('CF-15: are in the audit trail and the metrics, one record for each failure that makes unknown places wait', async () => {
-      const records = world().recorded.audit('account_lock');
-      expect(records.map(({ times, reason }) => [times, reason])).toEqual([
-        [UNKNOWN_MAY - 2, 'paced'],
-        [UNKNOWN_MAY - 1, 'paced'],
-        [UNKNOWN_MAY, 'locked'],
-      ]);
-      expect(new Set(records.map(({ account_id }) => account_id))).toEqual(new Set([PEOPLE.alice]));
-      const metrics = await (await fetch(`${world().management}/metrics`)).text();
-      expect(metrics).toContain('postern_security_events_total{event="account_lock",outcome="failure"} 3');
-    });
-
-    it('LG-18: a name that no person has is paced in the same way', async () => {
-      const seen: unknown[] = [];
-      for (const username of ['bob', 'somebody-who-is-not']) {
-        const rows: unknown[] = [];
-        // The next wait is one minute, which Redis also measures by its own clock.
-        await failElsewhere(world(), 25, username);
-        moveClock(HOUR);
-        for (let count = 0; count < 4; count += 1) {
-          const answer = await guess(world(), { username });
-          rows.push([
-            answer.status,
-            answer.headers.get('retry-after'),
-            [...answer.headers.keys()].toSorted(),
-          ]);
-        }
-        seen.push(rows);
-      }
-      expect(seen[1]).toEqual(seen[0]);
-      expect(JSON.stringify(seen[0])).toContain('429');
-    });
-  },
-  OPTIONS,
-);
-
-describe('LG-18, LG-23: the names of real people and made-up ones', () => {
+describe('LG-18, LG-23: existing and made-up usernames', () => {
   const world = useWorld(OPTIONS);
   standingClock();
   const NAMES = ['bob', 'somebody-who-is-not'];
@@ -234,7 +223,7 @@ describe('F1-18: eighty failures', () => {
   });
 });
 
-describe("LG-25: a stranger can't keep somebody out", () => {
+describe("LG-25: a stranger can't lock a user out", () => {
   const world = useWorld(OPTIONS);
   standingClock();
 
@@ -292,44 +281,37 @@ describe("LG-25: a stranger can't keep somebody out", () => {
   });
 });
 
-eachStore(
-  'one password on many accounts',
-  (world) => {
-    it('is limited by address and by network, also for names that nobody has', async () => {
-      const statusOf = async (address: string, index: number) =>
-        (await guess(world(), { username: `person ${index}`, address })).status;
-      const first: number[] = [];
-      for (let index = 0; index < 7; index += 1) first.push(await statusOf('192.0.2.1', index));
-      expect(first).toEqual([...Array<number>(6).fill(401), 429]);
-      const network: number[] = [];
-      for (let host = 2; host <= 12; host += 1) {
-        for (let index = 0; index < 6; index += 1)
-          network.push(await statusOf(`192.0.2.${host}`, host * 10 + index));
-      }
-      // The limits are 6 for each address and 60 for the /24, of which the first address used 6.
-      expect(network.filter((status) => status === 401)).toHaveLength(54);
-      expect(network.slice(54).every((status) => status === 429)).toBe(true);
-      expect(await statusOf('192.0.3.1', 900)).toBe(401);
-    });
+const ONCE_AN_HOUR = { config: { ...FAR, rate_limits: { ...FAR.rate_limits, sign_in: '1/1h' } } };
 
-    it('LG-27: signing in to an own account between guesses gives nobody more of them', async () => {
-      const address = '192.0.5.1';
-      const browser = newBrowser(world());
-      const statuses: number[] = [];
-      for (let index = 0; index < 9; index += 1) {
-        statuses.push((await guess(world(), { username: `victim ${index}`, address, browser })).status);
-        await guess(world(), { username: 'bob', password: PASSWORDS.bob, address, browser });
-      }
-      expect(statuses).toEqual([...Array<number>(6).fill(401), 429, 429, 429]);
-    });
-  },
-  {
-    config: {
-      ...FAR,
-      rate_limits: { ...FAR.rate_limits, sign_in: '1/1h' },
-    },
-  },
-);
+eachStore('one password on many accounts', ONCE_AN_HOUR, (world) => {
+  it('is limited by address and by network, also for unknown usernames', async () => {
+    const statusOf = async (address: string, index: number) =>
+      (await guess(world(), { username: `person ${index}`, address })).status;
+    const first: number[] = [];
+    for (let index = 0; index < 7; index += 1) first.push(await statusOf('192.0.2.1', index));
+    expect(first).toEqual([...Array<number>(6).fill(401), 429]);
+    const network: number[] = [];
+    for (let host = 2; host <= 12; host += 1) {
+      for (let index = 0; index < 6; index += 1)
+        network.push(await statusOf(`192.0.2.${host}`, host * 10 + index));
+    }
+    // The limits are 6 for each address and 60 for the /24, of which the first address used 6.
+    expect(network.filter((status) => status === 401)).toHaveLength(54);
+    expect(network.slice(54).every((status) => status === 429)).toBe(true);
+    expect(await statusOf('192.0.3.1', 900)).toBe(401);
+  });
+
+  it('LG-27: signing in to one’s own account between guesses gives no further ones', async () => {
+    const address = '192.0.5.1';
+    const browser = newBrowser(world());
+    const statuses: number[] = [];
+    for (let index = 0; index < 9; index += 1) {
+      statuses.push((await guess(world(), { username: `victim ${index}`, address, browser })).status);
+      await guess(world(), { username: 'bob', password: PASSWORDS.bob, address, browser });
+    }
+    expect(statuses).toEqual([...Array<number>(6).fill(401), 429, 429, 429]);
+  });
+});
 
 describe('LG-31: a crowd of unknown browsers', () => {
   const world = useWorld(OPTIONS);

@@ -69,14 +69,11 @@ describeOutgoing((inside) => {
     ['169.254.169.254', 'http://localhost', 'url', []],
     ['10.0.0.5', 'http://localhost', 'url', []],
     [PUBLIC, 'http://localhost', 'url', []],
-  ])(
-    'MC-03: without TLS, an internal host may be at %s, issuer %s: %s',
-    async (address, issuer, outcome, connections) => {
-      await inside.script('inner.example', [[address]]);
-      const answer = await inside.get('http://inner.example/c', ['inner.example'], issuer);
-      expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
-    },
-  );
+  ])('MC-03: without TLS, an internal host at %s, %s: %s', async (address, issuer, outcome, connections) => {
+    await inside.script('inner.example', [[address]]);
+    const answer = await inside.get('http://inner.example/c', ['inner.example'], issuer);
+    expect(answer).toMatchObject({ outcome, seen: { connections, strays: 0 } });
+  });
 
   it('F1-01: no request goes to everyone in a network of this machine', async () => {
     for (const [address, host] of [
@@ -89,17 +86,14 @@ describeOutgoing((inside) => {
     await inside.script('docs.example', [[PUBLIC]]);
   });
 
-  it.each(Object.entries(NO_WAY))(
-    'F1-01: an address without a way to it ends its request alone: %s',
-    async (_, address) => {
-      for (const answers of [[address], [address, NO_WAY.ENETUNREACH], [PUBLIC_V6, address]]) {
-        await inside.script('docs.example', [answers]);
-        const { outcome } = await inside.get('https://docs.example/c');
-        expect(outcome, answers.join()).toBe(answers[0] === PUBLIC_V6 ? '200' : 'connection');
-      }
-      await inside.script('docs.example', [[PUBLIC]]);
-    },
-  );
+  it.each(Object.entries(NO_WAY))('F1-01: an unreachable address fails alone: %s', async (_, address) => {
+    for (const answers of [[address], [address, NO_WAY.ENETUNREACH], [PUBLIC_V6, address]]) {
+      await inside.script('docs.example', [answers]);
+      const { outcome } = await inside.get('https://docs.example/c');
+      expect(outcome, answers.join()).toBe(answers[0] === PUBLIC_V6 ? '200' : 'connection');
+    }
+    await inside.script('docs.example', [[PUBLIC]]);
+  });
 
   it('F1-01: a machine without a free port ends the request alone: EADDRNOTAVAIL', async () => {
     expect((await inside.getWithoutPorts('https://docs.example/c')).outcome).toBe('connection');
@@ -111,18 +105,15 @@ describeOutgoing((inside) => {
     ['lmdb', 1],
     ['lmdb', 2],
     ['redis', 2],
-  ] as const)(
-    'F1-01: documents and logouts without a way to them leave every process of the service alive, on %s with %i',
-    async (store, workers) => {
-      const hosts = Object.entries(NO_WAY).map(([, address], index) => [`way${index}.example`, address]);
-      for (const [host = '', address = ''] of hosts) await inside.script(host, [[address]]);
-      const names = hosts.map(([host = '']) => host);
-      const { statuses, ended, tries, pids } = await inside.serve(store, workers, names);
-      expect(statuses).toEqual(names.map(() => 503));
-      expect(tries).toEqual(names.map((host) => `${host} 1`));
-      expect([ended, pids.after]).toEqual([0, pids.before]);
-    },
-  );
+  ] as const)('F1-01: unreachable hosts stop no process, on %s with %i', async (store, workers) => {
+    const hosts = Object.entries(NO_WAY).map(([, address], index) => [`way${index}.example`, address]);
+    for (const [host = '', address = ''] of hosts) await inside.script(host, [[address]]);
+    const names = hosts.map(([host = '']) => host);
+    const { statuses, ended, tries, pids } = await inside.serve(store, workers, names);
+    expect(statuses).toEqual(names.map(() => 503));
+    expect(tries).toEqual(names.map((host) => `${host} 1`));
+    expect([ended, pids.after]).toEqual([0, pids.before]);
+  });
 
   describe('without client_documents', () => {
     const PINNED = 'https://docs.example/pinned.json';
@@ -139,13 +130,11 @@ describeOutgoing((inside) => {
       ]),
     );
 
-    it.each(['https://docs.example/client.json', 'https://10.0.0.5/c', 'https://localhost/c'])(
-      'IN-16: nothing is sent for %s, and no name is asked for',
-      async (clientId) => {
-        const { status, location, seen } = await inside.visit(clientId);
-        expect([status, location, seen]).toEqual([400, '', NOTHING]);
-      },
-    );
+    const INSIDE = ['https://docs.example/client.json', 'https://10.0.0.5/c', 'https://localhost/c'];
+    it.each(INSIDE)('IN-16: nothing is sent for %s, and no name is looked up', async (clientId) => {
+      const { status, location, seen } = await inside.visit(clientId);
+      expect([status, location, seen]).toEqual([400, '', NOTHING]);
+    });
 
     it('MC-32, IN-16: a pinned client works through, with nothing sent', async () => {
       const { refreshed, seen } = await inside.useClient(PINNED);

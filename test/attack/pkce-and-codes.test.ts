@@ -44,14 +44,11 @@ async function expectInvalidRequest(
 }
 
 describe('the code challenge', () => {
-  it.each(Object.keys(REDIRECT_URIS) as CodeClient[])(
-    "PK-01: %s can't ask for a code without a challenge",
-    async (client) => {
-      await expectInvalidRequest(client, { code_challenge: undefined, code_challenge_method: undefined });
-      await expectInvalidRequest(client, { code_challenge: '', code_challenge_method: undefined });
-      await expectInvalidRequest(client, { code_challenge: undefined });
-    },
-  );
+  it.each(Object.keys(REDIRECT_URIS) as CodeClient[])('PK-01: %s needs a code challenge', async (client) => {
+    await expectInvalidRequest(client, { code_challenge: undefined, code_challenge_method: undefined });
+    await expectInvalidRequest(client, { code_challenge: '', code_challenge_method: undefined });
+    await expectInvalidRequest(client, { code_challenge: undefined });
+  });
 
   it('Spec §4 GET /oauth/authorize, code_challenge_method, PK-02: plain is refused, and so is a challenge without a method', async () => {
     for (const method of ['plain', undefined, '', 's256', 'S512', 'none', 'S256 plain']) {
@@ -193,7 +190,7 @@ describe('a code is used once', () => {
     expect((await refresh(world(), textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
   });
 
-  it('PK-14: a code that nobody used ends after 60 s', async () => {
+  it('PK-14: an unused code expires after 60 s', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const [early, late] = [
       await takeCode(world(), { scope: 'openid' }),
@@ -294,7 +291,7 @@ async function expectNothingAliveIn(folder: string, played: number): Promise<voi
 }
 
 describe('who may not have it any more', () => {
-  it('PK-17: a code is worth nothing once its person is disabled', async () => {
+  it('PK-17: a code is rejected once its user is disabled', async () => {
     const ticket = await takeCode(world(), { person: 'bob', scope: 'openid' });
     await changeAccount(world(), PEOPLE.bob, { disabled: true });
     try {

@@ -262,70 +262,66 @@ describe('with the shipped configuration and two more APIs', () => {
 const OTHERS = 'openid offline_access reports.read other.read';
 const withOther = worldClients({ web: { scope: `${DEFAULT_SCOPE} other.read` } });
 
-eachStore(
-  'a resource',
-  (world) => {
-    afterEach(() => {
-      vi.restoreAllMocks();
-    });
+eachStore('a resource', { config: { ...GENEROUS, clients: withOther } }, (world) => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
-    it('AC-04: that was not asked for at the beginning is refused at the exchange and at refresh, and costs no code and no refresh token', async () => {
-      const scope = 'openid offline_access reports.read';
-      const asked = { scope, parameters: { resource: API } };
-      const authorized = await authorize(world(), asked);
-      for (const resource of [OTHER_API, 'x', `${API}#x`]) {
-        const answer = await redeem(world(), authorized, { resource });
-        expect([answer.status, answer.body['error']], resource).toEqual([400, 'invalid_target']);
+  it('AC-04: that was not asked for at the beginning is refused at the exchange and at refresh, and costs no code and no refresh token', async () => {
+    const scope = 'openid offline_access reports.read';
+    const asked = { scope, parameters: { resource: API } };
+    const authorized = await authorize(world(), asked);
+    for (const resource of [OTHER_API, 'x', `${API}#x`]) {
+      const answer = await redeem(world(), authorized, { resource });
+      expect([answer.status, answer.body['error']], resource).toEqual([400, 'invalid_target']);
+    }
+    const { body: redeemed } = await redeem(world(), authorized, { resource: API });
+    expect(decodeJwt(String(redeemed['access_token']))).toMatchObject({ aud: API });
+
+    const { tokens } = await signIn(world(), asked);
+    const refused = await refresh(world(), tokens.refresh_token, { resource: OTHER_API });
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_target']);
+    const none = await refresh(world(), tokens.refresh_token, { scope: 'openid' });
+    expect([none.status, none.body['error']]).toEqual([400, 'invalid_target']);
+    const foreign = await refresh(world(), tokens.refresh_token, { scope: 'openid other.read' });
+    expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_scope']);
+    const { body } = await refresh(world(), tokens.refresh_token);
+    expect(decodeJwt(String(body['access_token']))).toMatchObject({ aud: API, scope: 'reports.read' });
+  });
+
+  it('AC-02: is refused before anybody signs in, and leaves no interaction', async () => {
+    const save = vi.spyOn(world().openedStore.records, 'save');
+    for (const [scope, error] of [
+      ['openid', 'invalid_target'],
+      ['openid other.read', 'invalid_scope'],
+    ] as const) {
+      for (const prompt of ['none', 'login']) {
+        const answer = await authorizationError(world(), { scope, prompt, resource: API });
+        expect(answer).toMatchObject({ error, state: 'state-of-the-client', iss: world().issuer });
       }
-      const { body: redeemed } = await redeem(world(), authorized, { resource: API });
-      expect(decodeJwt(String(redeemed['access_token']))).toMatchObject({ aud: API });
+    }
+    expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
+  });
 
-      const { tokens } = await signIn(world(), asked);
-      const refused = await refresh(world(), tokens.refresh_token, { resource: OTHER_API });
-      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_target']);
-      const none = await refresh(world(), tokens.refresh_token, { scope: 'openid' });
-      expect([none.status, none.body['error']]).toEqual([400, 'invalid_target']);
-      const foreign = await refresh(world(), tokens.refresh_token, { scope: 'openid other.read' });
-      expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_scope']);
-      const { body } = await refresh(world(), tokens.refresh_token);
-      expect(decodeJwt(String(body['access_token']))).toMatchObject({ aud: API, scope: 'reports.read' });
-    });
+  it('is one at most, at the beginning too', async () => {
+    const one = authorizationUrl(world(), { scope: OTHERS, prompt: 'consent', resource: API });
+    const page = await newBrowser(world()).open(`${one}&${toQuery({ resource: OTHER_API })}`);
+    expect(redirectOf(page).query['error']).toBe('invalid_target');
+  });
 
-    it('AC-02: is refused before anybody signs in, and leaves no interaction', async () => {
-      const save = vi.spyOn(world().openedStore.records, 'save');
-      for (const [scope, error] of [
-        ['openid', 'invalid_target'],
-        ['openid other.read', 'invalid_scope'],
-      ] as const) {
-        for (const prompt of ['none', 'login']) {
-          const answer = await authorizationError(world(), { scope, prompt, resource: API });
-          expect(answer).toMatchObject({ error, state: 'state-of-the-client', iss: world().issuer });
-        }
-      }
-      expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
-    });
-
-    it('is one at most, at the beginning too', async () => {
-      const one = authorizationUrl(world(), { scope: OTHERS, prompt: 'consent', resource: API });
-      const page = await newBrowser(world()).open(`${one}&${toQuery({ resource: OTHER_API })}`);
-      expect(redirectOf(page).query['error']).toBe('invalid_target');
-    });
-
-    it('MC-40: may be spelled with other cases in scheme and host, and is in the token as it is configured', async () => {
-      const [spelled, scope] = ['HTTPS://Other.Example/api', 'openid offline_access other.read'];
-      const authorized = await authorize(world(), { scope, parameters: { resource: spelled } });
-      const { body } = await redeem(world(), authorized, { resource: OTHER_API });
-      expect(decodeJwt(String(body['access_token'])).aud).toBe(OTHER_API);
-      const renewed = await refresh(world(), String(body['refresh_token']), { resource: spelled });
-      expect(decodeJwt(String(renewed.body['access_token'])).aud).toBe(OTHER_API);
-      const machine = await clientCredentials(world(), { scope: 'other.read', resource: spelled });
-      expect(decodeJwt(String(machine.body['access_token'])).aud).toBe(OTHER_API);
-      for (const resource of ['/', '#x', '?x=1'].map((end) => `${OTHER_API}${end}`)) {
-        expect(await authorizationError(world(), { scope, resource })).toMatchObject({
-          error: 'invalid_target',
-        });
-      }
-    });
-  },
-  { config: { ...GENEROUS, clients: withOther } },
-);
+  it('MC-40: may be spelled with other cases in scheme and host, and is in the token as it is configured', async () => {
+    const [spelled, scope] = ['HTTPS://Other.Example/api', 'openid offline_access other.read'];
+    const authorized = await authorize(world(), { scope, parameters: { resource: spelled } });
+    const { body } = await redeem(world(), authorized, { resource: OTHER_API });
+    expect(decodeJwt(String(body['access_token'])).aud).toBe(OTHER_API);
+    const renewed = await refresh(world(), String(body['refresh_token']), { resource: spelled });
+    expect(decodeJwt(String(renewed.body['access_token'])).aud).toBe(OTHER_API);
+    const machine = await clientCredentials(world(), { scope: 'other.read', resource: spelled });
+    expect(decodeJwt(String(machine.body['access_token'])).aud).toBe(OTHER_API);
+    for (const resource of ['/', '#x', '?x=1'].map((end) => `${OTHER_API}${end}`)) {
+      expect(await authorizationError(world(), { scope, resource })).toMatchObject({
+        error: 'invalid_target',
+      });
+    }
+  });
+});

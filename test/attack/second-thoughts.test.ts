@@ -10,31 +10,20 @@ import path from 'node:path';
 import { authorize, exchange, signIn } from '../world/app.ts';
 import { begin as beginSignIn, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import {
-  type OpenWorld,
-  PASSWORDS,
-  PEOPLE,
-  startWorld,
-  type World,
-  WORLD_ENV,
-  writeWorldConfig,
-} from '../world/world.ts';
+import { PASSWORDS, PEOPLE, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-describe('RT-10: a password that was right before everything of the person was ended', () => {
-  let world: OpenWorld;
+describe('RT-10: a password that was entered before the user was signed out everywhere', () => {
   standingClock();
-  beforeAll(async () => {
-    // With the account page, the answer to the password redirects to the next step of the sign-in.
-    world = await startWorld({ config: { account: true } });
-  });
-  afterAll(() => world.stop());
+  // With the account page, the answer to the password redirects to the next step of the sign-in.
+  const world = useWorld({ config: { account: true } });
 
   /** Sends the correct password, and holds the redirect that follows. */
   async function typePassword() {
-    const { browser, page } = await beginSignIn(world, { scope: 'openid' });
+    const { browser, page } = await beginSignIn(world(), { scope: 'openid' });
     const answer = await browser.send(page, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect(answer.status).toBe(303);
     return { browser, next: answer.headers.get('location') ?? '' };
@@ -44,24 +33,24 @@ describe('RT-10: a password that was right before everything of the person was e
     const { browser, next } = await typePassword();
     // The same change as by `postern user sign-out`.
     const validAfter = Math.floor(Date.now() / 1000) + 1;
-    await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter });
+    await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, { validAfter });
     moveClock(60);
     expect((await browser.open(next)).text).toContain('name="password"');
-    expect(await silently(world, browser, { scope: 'openid' })).toBe('login_required');
+    expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
   });
 
   it('is behind tokens that were issued a moment later, which are dead too', async () => {
     moveClock(60);
-    const authorized = await authorize(world);
+    const authorized = await authorize(world());
     const ended = Math.floor(Date.now() / 1000) + 1;
     // A slow request, or a machine whose clock is ahead.
     moveClock(30);
     const { tokens } = await exchange(authorized);
-    expect((await userinfo(world, tokens.access_token)).status).toBe(200);
-    await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter: ended });
-    expect((await userinfo(world, tokens.access_token)).status).toBe(401);
-    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-    expect((await refresh(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(200);
+    await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, { validAfter: ended });
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+    expect((await refresh(world(), tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
 });
 
@@ -78,9 +67,7 @@ describe('a file that changes', () => {
   const load = () => loadConfigWithSources(world.configFile, { env: WORLD_ENV });
 
   async function begin(): Promise<Server> {
-    const started = await createServer(await load(), {
-      now: () => Date.now(),
-    });
+    const started = await createServer(await load(), { now: () => Date.now() });
     await started.start();
     return started;
   }

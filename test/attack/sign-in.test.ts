@@ -188,7 +188,7 @@ describe('cookies', () => {
     }
   });
 
-  it('LG-05: the session id changes at the sign-in, and the old one is nobody', async () => {
+  it('LG-05: the session id changes at the sign-in, and the old one stops working', async () => {
     const { browser } = await takeCode(world(), { scope: 'openid' });
     const before = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
     const page = await browser.open(authorizationUrl(world(), { prompt: 'login' }));
@@ -282,36 +282,33 @@ describe('cookies', () => {
     expect((await browser.request(page.url)).status).toBe(200);
   });
 
-  it.each(['https://id.example', undefined])(
-    'LG-08: cookies of a foreign sign-in, planted from a neighbour, sign nobody in (%s)',
-    async (issuer) => {
-      // With the account page, the answer to the password redirects to the next step of the sign-in.
-      const config = { ...GENEROUS, account: true };
-      const place = await startWorld({ ...(issuer && { issuer }), config });
-      onTestFinished(() => place.stop());
-      const thief = newBrowser(place);
-      const page = await thief.open(authorizationUrl(place, { client_id: 'first-party' }));
-      const form = formOf(page, '/login');
-      const init = formPost({ ...form.fields, ...ALICE });
-      const victim = newBrowser(place);
-      // The victim has a pending sign-in, and every cookie that a neighbouring host can plant: none with __Host-.
-      await victim.open(authorizationUrl(place));
-      const plant = () => {
-        for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
-      };
-      plant();
-      expect((await victim.request(page.url)).status).toBe(400);
-      expect((await victim.request(form.action, init)).status).toBe(400);
-      const answered = await thief.request(form.action, init);
-      const resume = answered.headers.get('location') ?? '';
-      plant();
-      const refused = await victim.request(resume);
-      expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
-      expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
-      // The browser that began the sign-in can continue it.
-      expect(redirectOf(await thief.request(resume)).query).toHaveProperty('code');
-    },
-  );
+  it.each(['https://id.example', undefined])('LG-08: planted cookies sign nobody in (%s)', async (issuer) => {
+    // With the account page, the answer to the password redirects to the next step of the sign-in.
+    const config = { ...GENEROUS, account: true };
+    const place = await startWorld({ ...(issuer && { issuer }), config });
+    onTestFinished(() => place.stop());
+    const thief = newBrowser(place);
+    const page = await thief.open(authorizationUrl(place, { client_id: 'first-party' }));
+    const form = formOf(page, '/login');
+    const init = formPost({ ...form.fields, ...ALICE });
+    const victim = newBrowser(place);
+    // The victim has a pending sign-in, and every cookie that a neighbouring host can plant: none with __Host-.
+    await victim.open(authorizationUrl(place));
+    const plant = () => {
+      for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+    };
+    plant();
+    expect((await victim.request(page.url)).status).toBe(400);
+    expect((await victim.request(form.action, init)).status).toBe(400);
+    const answered = await thief.request(form.action, init);
+    const resume = answered.headers.get('location') ?? '';
+    plant();
+    const refused = await victim.request(resume);
+    expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
+    expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
+    // The browser that began the sign-in can continue it.
+    expect(redirectOf(await thief.request(resume)).query).toHaveProperty('code');
+  });
 
   it('F1-03: no cookie that a neighbour can plant counts as that of a sign-in, or pushes one out', async () => {
     const place = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
@@ -573,7 +570,7 @@ describe('who is there', () => {
     }
   });
 
-  it("LG-34: a disabled person with a live session has to sign in, which they can't, and it is never a 500", async () => {
+  it("LG-34: a disabled user with a live session has to sign in, which they can't, and it is never a 500", async () => {
     const { browser } = await takeCode(world(), { person: 'bob', scope: 'openid' });
     const consent = await openConsent(newBrowser(world()), 'bob');
     await changeAccount(world(), PEOPLE.bob, { disabled: true });

@@ -33,28 +33,25 @@ describe('by mouse', () => {
   it.each([
     ['with JavaScript', true],
     ['with JavaScript off', false],
-  ])(
-    'LG-17: a person mistypes, signs in, allows, comes to the app, and signs out, %s',
-    async (_, javaScriptEnabled) => {
-      const page = await place.visit({ javaScriptEnabled });
-      await page.goto(urlAtHome());
-      await fillSignIn(page, 'alice', 'wrong');
-      expect(await page.getByRole('alert').innerText()).toContain('Incorrect username or password.');
-      expect(await page.getByLabel('Username').inputValue()).toBe('alice');
-      await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
-      await press(page, 'Sign in');
-      expect(await headingOf(page)).toBe('Web app wants access to your account');
-      await press(page, 'Allow');
-      expect((await atTheApp(page)).get('code')).not.toBeNull();
+  ])('LG-17: a user mistypes, signs in, allows and signs out, %s', async (_, javaScriptEnabled) => {
+    const page = await place.visit({ javaScriptEnabled });
+    await page.goto(urlAtHome());
+    await fillSignIn(page, 'alice', 'wrong');
+    expect(await page.getByRole('alert').innerText()).toContain('Incorrect username or password.');
+    expect(await page.getByLabel('Username').inputValue()).toBe('alice');
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+    await press(page, 'Sign in');
+    expect(await headingOf(page)).toBe('Web app wants access to your account');
+    await press(page, 'Allow');
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
 
-      await page.goto(`${place.world.issuer}/oauth/logout`);
-      await press(page, 'Sign out');
-      expect(await headingOf(page)).toBe('You’re signed out');
-      await page.goto(`${place.world.issuer}/oauth/logout`);
-      expect(await headingOf(page)).toBe('You’re already signed out');
-      expect(await page.getByRole('button').count()).toBe(0);
-    },
-  );
+    await page.goto(`${place.world.issuer}/oauth/logout`);
+    await press(page, 'Sign out');
+    expect(await headingOf(page)).toBe('You’re signed out');
+    await page.goto(`${place.world.issuer}/oauth/logout`);
+    expect(await headingOf(page)).toBe('You’re already signed out');
+    expect(await page.getByRole('button').count()).toBe(0);
+  });
 
   it('the back button leads to a page that explains', async () => {
     const page = await place.visit();

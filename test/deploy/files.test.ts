@@ -185,67 +185,61 @@ function gatewayOf({ networks }: Compose): string {
 }
 
 describe('make-secrets.sh', () => {
-  it.skipIf(process.getuid?.() !== 0)(
-    'makes secrets that the configurations take, once, for their users alone',
-    async () => {
-      const secrets = path.join(folder, 'secrets');
-      const make = () => promisify(execFile)('deploy/compose/make-secrets.sh', [secrets]);
-      await make();
-      const files = await readdir(secrets);
-      expect(files.toSorted()).toEqual([
-        'postern_cookie_key',
-        'postern_encryption_key',
-        'postern_redis_url',
-        'redis_acl',
-      ]);
-      const before = await Promise.all(files.map((file) => readFile(path.join(secrets, file), 'utf8')));
-      for (const file of files) {
-        const { mode, uid } = await stat(path.join(secrets, file));
-        expect([mode & 0o777, uid]).toEqual([0o400, file === 'redis_acl' ? 999 : 10001]);
-      }
-      expect((await make()).stdout).not.toContain('written');
-      expect(await Promise.all(files.map((file) => readFile(path.join(secrets, file), 'utf8')))).toEqual(
-        before,
-      );
-    },
-  );
+  it.skipIf(process.getuid?.() !== 0)('creates each secret once, readable by its user only', async () => {
+    const secrets = path.join(folder, 'secrets');
+    const make = () => promisify(execFile)('deploy/compose/make-secrets.sh', [secrets]);
+    await make();
+    const files = await readdir(secrets);
+    expect(files.toSorted()).toEqual([
+      'postern_cookie_key',
+      'postern_encryption_key',
+      'postern_redis_url',
+      'redis_acl',
+    ]);
+    const before = await Promise.all(files.map((file) => readFile(path.join(secrets, file), 'utf8')));
+    for (const file of files) {
+      const { mode, uid } = await stat(path.join(secrets, file));
+      expect([mode & 0o777, uid]).toEqual([0o400, file === 'redis_acl' ? 999 : 10001]);
+    }
+    expect((await make()).stdout).not.toContain('written');
+    expect(await Promise.all(files.map((file) => readFile(path.join(secrets, file), 'utf8')))).toEqual(
+      before,
+    );
+  });
 
-  it.skipIf(process.getuid?.() !== 0)(
-    'gives Redis, started as compose.redis.yaml starts it, settings and rights that are enough',
-    async () => {
-      const { services } = await readCompose('compose.redis.yaml');
-      const acl = path.join(folder, 'acl');
-      await copyFile(path.join(folder, 'secrets/redis_acl'), acl);
-      await chmod(acl, 0o644);
-      const [program, ...settings] = services['redis']?.command ?? [];
-      expect(program).toBe('redis-server');
-      const url = (await readFile(path.join(folder, 'secrets/postern_redis_url'), 'utf8')).trim();
-      const port = await freePort();
-      const redis = await startRedis({
-        port,
-        settings: settings.map((setting) => (setting === '/run/secrets/redis_acl' ? acl : setting)),
+  it.skipIf(process.getuid?.() !== 0)('gives Redis in Compose the settings and rights it needs', async () => {
+    const { services } = await readCompose('compose.redis.yaml');
+    const acl = path.join(folder, 'acl');
+    await copyFile(path.join(folder, 'secrets/redis_acl'), acl);
+    await chmod(acl, 0o644);
+    const [program, ...settings] = services['redis']?.command ?? [];
+    expect(program).toBe('redis-server');
+    const url = (await readFile(path.join(folder, 'secrets/postern_redis_url'), 'utf8')).trim();
+    const port = await freePort();
+    const redis = await startRedis({
+      port,
+      settings: settings.map((setting) => (setting === '/run/secrets/redis_acl' ? acl : setting)),
+    });
+    try {
+      const own = path.join(folder, 'redis');
+      await mkdir(own);
+      await writeFile(path.join(own, 'url'), url.replace('@redis:6379', `@127.0.0.1:${port}`), {
+        mode: 0o400,
       });
-      try {
-        const own = path.join(folder, 'redis');
-        await mkdir(own);
-        await writeFile(path.join(own, 'url'), url.replace('@redis:6379', `@127.0.0.1:${port}`), {
-          mode: 0o400,
-        });
-        const text = await readFile('deploy/compose/postern.redis.yaml', 'utf8');
-        const config = text
-          .replace('/run/secrets/postern_redis_url', path.join(own, 'url'))
-          .replaceAll('/run/secrets', path.join(folder, 'secrets'));
-        for (const file of ['clients.yaml', 'users.yaml'])
-          await copyFile(`deploy/compose/${file}`, path.join(own, file));
-        await writeFile(path.join(own, 'postern.yaml'), config);
-        const { store } = await loadConfig(path.join(own, 'postern.yaml'), { writeKeys: false });
-        expect(store.engine).toBe('redis');
-        const servers = store.engine === 'redis' ? await inspectRedis(store.url) : [];
-        const found = servers.flatMap(({ findings }) => findings.map(({ message }) => message));
-        expect(found.filter((message) => !message.includes('min-replicas'))).toEqual([]);
-      } finally {
-        await redis.stop();
-      }
-    },
-  );
+      const text = await readFile('deploy/compose/postern.redis.yaml', 'utf8');
+      const config = text
+        .replace('/run/secrets/postern_redis_url', path.join(own, 'url'))
+        .replaceAll('/run/secrets', path.join(folder, 'secrets'));
+      for (const file of ['clients.yaml', 'users.yaml'])
+        await copyFile(`deploy/compose/${file}`, path.join(own, file));
+      await writeFile(path.join(own, 'postern.yaml'), config);
+      const { store } = await loadConfig(path.join(own, 'postern.yaml'), { writeKeys: false });
+      expect(store.engine).toBe('redis');
+      const servers = store.engine === 'redis' ? await inspectRedis(store.url) : [];
+      const found = servers.flatMap(({ findings }) => findings.map(({ message }) => message));
+      expect(found.filter((message) => !message.includes('min-replicas'))).toEqual([]);
+    } finally {
+      await redis.stop();
+    }
+  });
 });

@@ -107,78 +107,69 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
     });
   });
 
-  it.each(['embedded', 'redis', 'everything'])(
-    '%s: `postern check` has nothing against the configuration, and all that it names is mounted',
-    async (values) => {
-      const rendered = await render(values);
-      const text = configurationOf(rendered);
-      const own = path.join(folder, values);
-      await mkdir(path.join(own, 'views'), { recursive: true });
-      await writeFile(path.join(own, 'users.yaml'), '[]\n');
-      await writeFile(
-        path.join(own, 'postern.yaml'),
-        text.replace('/etc/postern-views', path.join(own, 'views')),
-      );
-      const { code, stderr } = await postern([
-        'check',
-        '--no-secrets',
-        '--config',
-        path.join(own, 'postern.yaml'),
-      ]);
-      expect([code, stderr]).toEqual([0, '']);
+  it.each(['embedded', 'redis', 'everything'])('%s: is valid and mounts what it names', async (values) => {
+    const rendered = await render(values);
+    const text = configurationOf(rendered);
+    const own = path.join(folder, values);
+    await mkdir(path.join(own, 'views'), { recursive: true });
+    await writeFile(path.join(own, 'users.yaml'), '[]\n');
+    await writeFile(
+      path.join(own, 'postern.yaml'),
+      text.replace('/etc/postern-views', path.join(own, 'views')),
+    );
+    const { code, stderr } = await postern([
+      'check',
+      '--no-secrets',
+      '--config',
+      path.join(own, 'postern.yaml'),
+    ]);
+    expect([code, stderr]).toEqual([0, '']);
 
-      const { spec: pod } = only(rendered, 'Deployment').spec.template;
-      const [container] = pod.containers;
-      const names = container.volumeMounts.map(({ name }) => name);
-      expect(pod.volumes.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b))).toEqual(
-        names.toSorted((a, b) => a.localeCompare(b)),
-      );
-      const mounted = container.volumeMounts.map(({ mountPath }) => mountPath);
-      expect(mounted).toEqual(expect.arrayContaining(['/etc/postern', '/var/lib/postern', '/tmp']));
-      const paths = [...text.matchAll(/(?:file:|lmdb:|views: )(\/\S+)/g)].map(([, name = '']) => name);
-      for (const name of paths)
-        expect(
-          mounted.some((place) => name === place || path.dirname(name) === place),
-          name,
-        ).toBe(true);
-      for (const { projected } of pod.volumes) expect(projected?.defaultMode ?? 0o440).toBe(0o440);
-      const projected = pod.volumes.flatMap((volume) => volume.projected?.sources ?? []);
-      const items = projected.flatMap(({ secret }) => secret?.items?.map((item) => item.path) ?? []);
-      expect(items.includes('redis.url')).toBe(text.includes('store: file:/run/postern/secrets/redis.url'));
-      expect(items.includes('users.yaml')).toBe(text.includes('users_from: users.yaml'));
-    },
-  );
-
-  it.each(['embedded', 'redis', 'everything'])(
-    '%s: runs as the user of the image, without rights, in the image that is built',
-    async (values) => {
-      const rendered = await render(values);
-      const [user = '', group = ''] = textsOf(await lastStage(), 'USER')[0]?.split(':') ?? [];
-      const { spec: pod } = only(rendered, 'Deployment').spec.template;
-      const [container] = pod.containers;
-      expect(pod.automountServiceAccountToken).toBe(false);
-      expect(pod.securityContext).toMatchObject({
-        runAsNonRoot: true,
-        runAsUser: Number(user),
-        runAsGroup: Number(group),
-        fsGroup: Number(group),
-        seccompProfile: { type: 'RuntimeDefault' },
-      });
-      expect(container.securityContext).toEqual({
-        allowPrivilegeEscalation: false,
-        readOnlyRootFilesystem: true,
-        capabilities: { drop: ['ALL'] },
-      });
-      expect(container.image).toMatch(/postern:0\.2\.0$/);
-      const configuration = parse(configurationOf(rendered)) as Configuration;
+    const { spec: pod } = only(rendered, 'Deployment').spec.template;
+    const [container] = pod.containers;
+    const names = container.volumeMounts.map(({ name }) => name);
+    expect(pod.volumes.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b))).toEqual(
+      names.toSorted((a, b) => a.localeCompare(b)),
+    );
+    const mounted = container.volumeMounts.map(({ mountPath }) => mountPath);
+    expect(mounted).toEqual(expect.arrayContaining(['/etc/postern', '/var/lib/postern', '/tmp']));
+    const paths = [...text.matchAll(/(?:file:|lmdb:|views: )(\/\S+)/g)].map(([, name = '']) => name);
+    for (const name of paths)
       expect(
-        Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort])),
-      ).toEqual({
-        http: configuration.listen.port,
-        management: configuration.management.port,
-      });
-    },
-  );
+        mounted.some((place) => name === place || path.dirname(name) === place),
+        name,
+      ).toBe(true);
+    for (const { projected } of pod.volumes) expect(projected?.defaultMode ?? 0o440).toBe(0o440);
+    const projected = pod.volumes.flatMap((volume) => volume.projected?.sources ?? []);
+    const items = projected.flatMap(({ secret }) => secret?.items?.map((item) => item.path) ?? []);
+    expect(items.includes('redis.url')).toBe(text.includes('store: file:/run/postern/secrets/redis.url'));
+    expect(items.includes('users.yaml')).toBe(text.includes('users_from: users.yaml'));
+  });
+
+  it.each(['embedded', 'redis', 'everything'])('%s: runs unprivileged in the built image', async (values) => {
+    const rendered = await render(values);
+    const [user = '', group = ''] = textsOf(await lastStage(), 'USER')[0]?.split(':') ?? [];
+    const { spec: pod } = only(rendered, 'Deployment').spec.template;
+    const [container] = pod.containers;
+    expect(pod.automountServiceAccountToken).toBe(false);
+    expect(pod.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: Number(user),
+      runAsGroup: Number(group),
+      fsGroup: Number(group),
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    });
+    expect(container.image).toMatch(/postern:0\.2\.0$/);
+    const configuration = parse(configurationOf(rendered)) as Configuration;
+    expect(
+      Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort])),
+    ).toEqual({ http: configuration.listen.port, management: configuration.management.port });
+  });
 
   it('asks probes of paths that the management listener answers', async () => {
     const [container] = only(await render('embedded'), 'Deployment').spec.template.spec.containers;

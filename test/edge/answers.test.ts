@@ -53,9 +53,7 @@ function expectReadable({ headers }: Answer, origin: string | null): void {
 }
 
 describe('HT-18: refusals of the edge itself', () => {
-  const world = useWorld({
-    config: { cors: { allowed_origins: [ALLOWED] } },
-  });
+  const world = useWorld({ config: { cors: { allowed_origins: [ALLOWED] } } });
 
   it('400, 401 and 413 are for an allowed origin to read, and for no other', async () => {
     const padded = `Basic ${Buffer.from('svc:x%00').toString('base64')}`;

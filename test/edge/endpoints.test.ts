@@ -83,22 +83,20 @@ describe('the table of endpoints', () => {
     expect(headers['content-type']).toMatch(row.caller === 'person' ? /^text\/html/ : /^application\/json/);
   });
 
-  it.each(named(ENDPOINT_TABLE.filter(({ caller }) => caller === 'client')))(
-    'IS-03: asks for credentials at %s, and counts wrong ones',
-    async (_path, row) => {
-      for (const authorization of [undefined, `Basic ${btoa('svc:wrong')}`]) {
-        const answer = await askEndpoint(world(), row, 'POST', {
-          accept: 'text/html',
-          'content-type': 'application/x-www-form-urlencoded',
-          ...(authorization && { authorization }),
-        });
-        expect(answer.status).toBe(401);
-        expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
-        expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
-        expect(JSON.parse(answer.text)).toMatchObject({ error: 'invalid_client' });
-      }
-    },
-  );
+  const OF_CLIENTS = named(ENDPOINT_TABLE.filter(({ caller }) => caller === 'client'));
+  it.each(OF_CLIENTS)('IS-03: asks for credentials at %s, and counts wrong ones', async (_path, row) => {
+    for (const authorization of [undefined, `Basic ${btoa('svc:wrong')}`]) {
+      const answer = await askEndpoint(world(), row, 'POST', {
+        accept: 'text/html',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(authorization && { authorization }),
+      });
+      expect(answer.status).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(/^Basic realm=/);
+      expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', pragma: 'no-cache' });
+      expect(JSON.parse(answer.text)).toMatchObject({ error: 'invalid_client' });
+    }
+  });
 });
 
 describe('the limits of the table of endpoints', () => {

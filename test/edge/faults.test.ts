@@ -116,47 +116,38 @@ function failStore({ openedStore: { records } }: OpenWorld, fault: () => Error):
   }
 }
 
-eachStore(
-  'when the service fails',
-  (world) => {
-    afterEach(() => {
-      vi.restoreAllMocks();
-    });
+eachStore('when the service fails', { issuer: ISSUER }, (world) => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
-    it.each([
-      [500, 'server_error', BUG],
-      [503, 'temporarily_unavailable', () => new StoreUnavailable({ cause: BUG() })],
-    ] as const)(
-      'HT-18, HT-31, HT-32: a %i says nothing of what is inside, on any route, and its reference is in the log',
-      async (status, error, fault) => {
-        const requests = await requestsOf(world());
-        failStore(world(), fault);
-        for (const request of requests) {
-          const name = `${request.init.method ?? 'GET'} ${request.path.split('?')[0]}`;
-          const answer = await sendRequest(world(), request);
-          expect(answer.status, name).toBe(status);
-          expectSafe(answer, name);
-          const origin = new Headers(request.init.headers).get('origin');
-          expect(answer.headers.get('access-control-allow-origin'), name).toBe(origin);
-          expect(answer.headers.get('retry-after') !== null, name).toBe(status === 503);
-          const reference = referenceOf(answer, request, error);
-          const lines = world()
-            .recorded.log.map(
-              (line) => JSON.parse(line) as { level: number; requestId?: string; err?: object },
-            )
-            .filter(({ level, requestId }) => level >= 50 && requestId === reference);
-          expect(lines, name).toEqual([
-            expect.objectContaining({
-              err: expect.anything() as object,
-              route: expect.not.stringMatching('unknown') as string,
-            }),
-          ]);
-        }
-      },
-    );
-  },
-  { issuer: ISSUER },
-);
+  it.each([
+    [500, 'server_error', BUG],
+    [503, 'temporarily_unavailable', () => new StoreUnavailable({ cause: BUG() })],
+  ] as const)('HT-18, HT-31, HT-32: a %i has a reference, and no internals', async (status, error, fault) => {
+    const requests = await requestsOf(world());
+    failStore(world(), fault);
+    for (const request of requests) {
+      const name = `${request.init.method ?? 'GET'} ${request.path.split('?')[0]}`;
+      const answer = await sendRequest(world(), request);
+      expect(answer.status, name).toBe(status);
+      expectSafe(answer, name);
+      const origin = new Headers(request.init.headers).get('origin');
+      expect(answer.headers.get('access-control-allow-origin'), name).toBe(origin);
+      expect(answer.headers.get('retry-after') !== null, name).toBe(status === 503);
+      const reference = referenceOf(answer, request, error);
+      const lines = world()
+        .recorded.log.map((line) => JSON.parse(line) as { level: number; requestId?: string; err?: object })
+        .filter(({ level, requestId }) => level >= 50 && requestId === reference);
+      expect(lines, name).toEqual([
+        expect.objectContaining({
+          err: expect.anything() as object,
+          route: expect.not.stringMatching('unknown') as string,
+        }),
+      ]);
+    }
+  });
+});
 
 describe('when a limit is reached', () => {
   const world = useWorld({

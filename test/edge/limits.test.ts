@@ -31,10 +31,7 @@ describe('guessing a secret', () => {
       world(),
       path,
       path === '/oauth/token' ? { grant_type: 'refresh_token', refresh_token: 'x' } : { token: 'x' },
-      {
-        ...from(address),
-        authorization: basic('web', secret),
-      },
+      { ...from(address), authorization: basic('web', secret) },
     );
 
   it('HT-14: a flood with the name of a client takes nothing from the client', async () => {
@@ -75,7 +72,7 @@ describe('ordinary apps under the limits as shipped', () => {
     expect(countOf(statuses, 200)).toBe(100);
   });
 
-  it('an office of a hundred people signs in from one address', async () => {
+  it('an office of a hundred users signs in from one address', async () => {
     const statuses = await statusesOf(100, async () => get(world(), AUTHORIZE, from('192.0.2.3')));
     expect(countOf(statuses, 303)).toBe(100);
   });

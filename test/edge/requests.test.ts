@@ -40,23 +40,20 @@ describe('credentials with control bytes', () => {
     ['/oauth/revoke', 'token=x'],
   ] as const;
 
-  it.each(paths)(
-    'TK-07: padding of a secret with NUL and the like is 401 at %s, as a header',
-    async (path, body) => {
-      for (const padding of ['%00', '%00%00', '\u0000', '%0a', '%0D%0A', '\n', '%7f', '%1F']) {
-        const headers = [`Authorization: ${encode('svc', `${SECRETS.svc}${padding}`)}`, FORM];
-        const answer = await send({ method: 'POST', target: path, headers, body });
-        expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
-          401,
-          expect.objectContaining({ error: 'invalid_client' }),
-        ]);
-        expect(answer.headers.get('www-authenticate'), padding).toMatch(/^Basic realm="/);
-        expect(answer.headers.get('cache-control'), padding).toBe('no-store');
-      }
-      const headers = [`Authorization: ${encode('svc%00', SECRETS.svc)}`, FORM];
-      expect((await send({ method: 'POST', target: path, headers, body })).status).toBe(401);
-    },
-  );
+  it.each(paths)('TK-07: a secret padded with NUL and the like is 401 at %s', async (path, body) => {
+    for (const padding of ['%00', '%00%00', '\u0000', '%0a', '%0D%0A', '\n', '%7f', '%1F']) {
+      const headers = [`Authorization: ${encode('svc', `${SECRETS.svc}${padding}`)}`, FORM];
+      const answer = await send({ method: 'POST', target: path, headers, body });
+      expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
+        401,
+        expect.objectContaining({ error: 'invalid_client' }),
+      ]);
+      expect(answer.headers.get('www-authenticate'), padding).toMatch(/^Basic realm="/);
+      expect(answer.headers.get('cache-control'), padding).toBe('no-store');
+    }
+    const headers = [`Authorization: ${encode('svc%00', SECRETS.svc)}`, FORM];
+    expect((await send({ method: 'POST', target: path, headers, body })).status).toBe(401);
+  });
 
   it.each(paths)('TK-07: and at %s in a form', async (path, form) => {
     for (const padding of ['%00', '%00%00', '%0a', '%0D%0A', '%7f']) {
@@ -71,25 +68,31 @@ describe('credentials with control bytes', () => {
 });
 
 describe('what is sent twice', () => {
-  it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'code', 'redirect_uri', 'code_verifier'])(
-    'TK-02: the parameter %s is refused at the token endpoint',
-    async (name) => {
-      const once = `${name}=${name === 'grant_type' ? 'authorization_code' : 'x'}`;
-      const base = name === 'grant_type' ? '' : 'grant_type=authorization_code&';
-      const authentication = name.startsWith('client_') ? [] : [`Authorization: ${basic('web')}`];
-      const who = name === 'client_secret' ? '&client_id=post' : '';
-      const answer = await send({
-        method: 'POST',
-        target: '/oauth/token',
-        headers: [...authentication, FORM],
-        body: `${base}${once}&${once}${who}`,
-      });
-      expect([answer.status, JSON.parse(answer.text)]).toEqual([
-        400,
-        expect.objectContaining({ error: 'invalid_request' }),
-      ]);
-    },
-  );
+  const REPEATED = [
+    'grant_type',
+    'client_id',
+    'client_secret',
+    'scope',
+    'code',
+    'redirect_uri',
+    'code_verifier',
+  ];
+  it.each(REPEATED)('TK-02: the parameter %s is refused at the token endpoint', async (name) => {
+    const once = `${name}=${name === 'grant_type' ? 'authorization_code' : 'x'}`;
+    const base = name === 'grant_type' ? '' : 'grant_type=authorization_code&';
+    const authentication = name.startsWith('client_') ? [] : [`Authorization: ${basic('web')}`];
+    const who = name === 'client_secret' ? '&client_id=post' : '';
+    const answer = await send({
+      method: 'POST',
+      target: '/oauth/token',
+      headers: [...authentication, FORM],
+      body: `${base}${once}&${once}${who}`,
+    });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      400,
+      expect.objectContaining({ error: 'invalid_request' }),
+    ]);
+  });
 
   it.each([
     ['Authorization', [`Authorization: ${basic('web')}`]],
@@ -103,7 +106,7 @@ describe('what is sent twice', () => {
     expect(answer.text).not.toContain('access_token');
   });
 
-  it('a length and an encoding in one request are refused, so that nobody in front reads another body', async () => {
+  it('a length and an encoding in one request are refused, so that a proxy in front reads the same body', async () => {
     const answer = await machine(['Transfer-Encoding: chunked']);
     expect(answer.status).toBe(400);
     const wire = await openWire(world().base);
@@ -149,42 +152,43 @@ describe('sizes and counts', () => {
     expect(afterMs).toBeLessThan(BODY_MS);
   });
 
-  it.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/userinfo', '/oauth/authorize'])(
-    'HT-25: a chunked body at %s that is too large and has no end is 413, and the connection is closed',
-    async (target) => {
-      const wire = await openWire(world().base);
-      const chunk = `${(15 * 1024).toString(16)}\r\n${'x'.repeat(15 * 1024)}\r\n`;
-      wire.write(
-        `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}`,
-      );
-      const answer = parseAnswer((await wire.ended).received);
-      expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close']);
-    },
-  );
+  const WITH_BODY = [
+    '/oauth/token',
+    '/oauth/introspect',
+    '/oauth/revoke',
+    '/oauth/userinfo',
+    '/oauth/authorize',
+  ];
+  it.each(WITH_BODY)('HT-25: an endless chunked body at %s is 413, and is cut off', async (target) => {
+    const wire = await openWire(world().base);
+    const chunk = `${(15 * 1024).toString(16)}\r\n${'x'.repeat(15 * 1024)}\r\n`;
+    wire.write(
+      `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}`,
+    );
+    const answer = parseAnswer((await wire.ended).received);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close']);
+  });
 
-  it.each(['/oauth/token', '/oauth/authorize'])(
-    'HT-25: an endless chunked body at %s ends with its connection, and leaves the memory as it was',
-    async (target) => {
-      const wire = await openWire(world().base);
-      wire.write(
-        `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      );
-      const [before, refusedBefore] = [process.memoryUsage().rss, await countRefused()];
-      const chunk = `${(16 * 1024).toString(16)}\r\n${'x'.repeat(16 * 1024)}\r\n`;
-      let sent = 0;
-      const pump = setInterval(() => {
-        if (wire.write(chunk)) sent += chunk.length;
-      }, 1);
-      const { received, afterMs } = await wire.ended;
-      clearInterval(pump);
-      // A caller that continues to send may be cut off before it reads the answer, but the request was refused.
-      if (received !== '') expect(parseAnswer(received).status).toBe(413);
-      await until(async () => expect(await countRefused()).toBe(refusedBefore + 1));
-      expect(afterMs).toBeLessThan(BODY_MS);
-      expect(sent).toBeLessThan(8 * 1024 * 1024);
-      expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
-    },
-  );
+  it.each(['/oauth/token', '/oauth/authorize'])('HT-25: an endless body at %s is cut off', async (target) => {
+    const wire = await openWire(world().base);
+    wire.write(
+      `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const [before, refusedBefore] = [process.memoryUsage().rss, await countRefused()];
+    const chunk = `${(16 * 1024).toString(16)}\r\n${'x'.repeat(16 * 1024)}\r\n`;
+    let sent = 0;
+    const pump = setInterval(() => {
+      if (wire.write(chunk)) sent += chunk.length;
+    }, 1);
+    const { received, afterMs } = await wire.ended;
+    clearInterval(pump);
+    // A caller that continues to send may be cut off before it reads the answer, but the request was refused.
+    if (received !== '') expect(parseAnswer(received).status).toBe(413);
+    await until(async () => expect(await countRefused()).toBe(refusedBefore + 1));
+    expect(afterMs).toBeLessThan(BODY_MS);
+    expect(sent).toBeLessThan(8 * 1024 * 1024);
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+  });
 
   it('an honest chunked body is read', async () => {
     const chunked = MACHINE.replaceAll(/.{1,7}/g, (part) => `${part.length.toString(16)}\r\n${part}\r\n`);
@@ -220,46 +224,35 @@ describe('sizes and counts', () => {
 
   const LONG = [1500, 7500].map((length) => `"><script>alert(1)</script>${'h'.repeat(length)}`);
 
-  it.each(['login_hint', 'ui_locales', 'acr_values', 'claims_locales', 'display'])(
-    'AZ-30: %s of 8 KB with HTML inside is ignored, and comes back nowhere',
-    async (name) => {
-      for (const value of LONG) {
-        const browser = newBrowser(world());
-        const page = await browser.open(authorizationUrl(world(), { [name]: value }));
-        expect([page.status, page.text.includes('name="password"')]).toEqual([200, true]);
-        expect(page.text).not.toMatch(/<script>alert|hhhh/);
-      }
-    },
-  );
+  const IGNORED = ['login_hint', 'ui_locales', 'acr_values', 'claims_locales', 'display'];
+  it.each(IGNORED)('AZ-30: %s of 8 KB with HTML is ignored, and is never echoed', async (name) => {
+    for (const value of LONG) {
+      const browser = newBrowser(world());
+      const page = await browser.open(authorizationUrl(world(), { [name]: value }));
+      expect([page.status, page.text.includes('name="password"')]).toEqual([200, true]);
+      expect(page.text).not.toMatch(/<script>alert|hhhh/);
+    }
+  });
 
-  it.each(['claims', 'prompt'])(
-    'AZ-30: %s of 8 KB with HTML inside is 400, and comes back nowhere',
-    async (name) => {
-      for (const value of LONG) {
-        const answer = await send({
-          target: authorizationPath({ [name]: value }),
-          headers: ['Accept: text/html'],
-        });
-        expect([answer.status, answer.headers.get('content-type')]).toEqual([
-          400,
-          'text/html; charset=utf-8',
-        ]);
-        expect(answer.text).not.toMatch(/<script>alert|hhhh/);
-      }
-    },
-  );
+  it.each(['claims', 'prompt'])('AZ-30: %s of 8 KB with HTML is 400, and is never echoed', async (name) => {
+    for (const value of LONG) {
+      const answer = await send({
+        target: authorizationPath({ [name]: value }),
+        headers: ['Accept: text/html'],
+      });
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
+      expect(answer.text).not.toMatch(/<script>alert|hhhh/);
+    }
+  });
 });
 
 describe('methods', () => {
-  it.each([authorizationPath(), '/oauth/logout'])(
-    'AZ-26: HEAD %s is 405 and sets no cookie',
-    async (target) => {
-      const answer = await send({ method: 'HEAD', target });
-      expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([405, 'GET, POST', '']);
-      expect(answer.headers.get('set-cookie')).toBeUndefined();
-      expect(answer.headers.get('location')).toBeUndefined();
-    },
-  );
+  it.each([authorizationPath(), '/oauth/logout'])('AZ-26: HEAD %s is 405 without cookies', async (target) => {
+    const answer = await send({ method: 'HEAD', target });
+    expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([405, 'GET, POST', '']);
+    expect(answer.headers.get('set-cookie')).toBeUndefined();
+    expect(answer.headers.get('location')).toBeUndefined();
+  });
 
   it('HT-34: nothing that claims to be another method changes it', async () => {
     for (const header of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) {
@@ -311,7 +304,7 @@ describe('HT-30: names that mean something to the language', () => {
 });
 
 describe('answers', () => {
-  it('HT-32: each carries a request id of its own: for programs a header, for people on the page', async () => {
+  it('HT-32: each carries a request id of its own: a header for programs, a line of the page for users', async () => {
     const seen = new Set<string>();
     for (const path of ['/oauth/jwks.json', '/oauth/userinfo', '/.well-known/openid-configuration']) {
       const id = (await get(world(), path)).headers.get('x-request-id') ?? '';
@@ -341,26 +334,28 @@ describe('answers', () => {
     }
   });
 
-  it.each(['\u0016\u0003\u0001', 'GET /x HTTP/9.9\r\n\r\n', 'CONNECT evil.example:443 HTTP/1.1\r\n\r\n'])(
-    'the requests before %j on a connection are answered, and it is the end of the connection',
-    async (garbage) => {
-      const token = toBytes({
-        method: 'POST',
-        target: '/oauth/token',
-        headers: [AUTHORIZATION, FORM],
-        body: MACHINE,
-      });
-      const requests = [token, toBytes({ target: '/oauth/jwks.json' }), token].join('');
-      const wire = await openWire(world().base);
-      wire.write(`${requests.replaceAll('Connection: close\r\n', '')}${garbage}`);
-      const { received } = await wire.ended;
-      expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
-        '200',
-        '200',
-        '200',
-        ...(garbage.startsWith('CONNECT') ? [] : ['400']),
-      ]);
-      expect(received.match(/access_token/g)).toHaveLength(2);
-    },
-  );
+  const NOT_HTTP = [
+    '\u0016\u0003\u0001',
+    'GET /x HTTP/9.9\r\n\r\n',
+    'CONNECT evil.example:443 HTTP/1.1\r\n\r\n',
+  ];
+  it.each(NOT_HTTP)('requests before %j on a connection are answered, and it closes', async (garbage) => {
+    const token = toBytes({
+      method: 'POST',
+      target: '/oauth/token',
+      headers: [AUTHORIZATION, FORM],
+      body: MACHINE,
+    });
+    const requests = [token, toBytes({ target: '/oauth/jwks.json' }), token].join('');
+    const wire = await openWire(world().base);
+    wire.write(`${requests.replaceAll('Connection: close\r\n', '')}${garbage}`);
+    const { received } = await wire.ended;
+    expect([...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status)).toEqual([
+      '200',
+      '200',
+      '200',
+      ...(garbage.startsWith('CONNECT') ? [] : ['400']),
+    ]);
+    expect(received.match(/access_token/g)).toHaveLength(2);
+  });
 });

@@ -16,9 +16,7 @@ const BODY_DEADLINE_MS = 15 * SECOND + MACHINE_MS;
 const ATTACKERS = 500;
 const MACHINE = { grant_type: 'client_credentials' };
 
-const world = useWorld({
-  config: { rate_limits: { token: '200000/1m' } },
-});
+const world = useWorld({ config: { rate_limits: { token: '200000/1m' } } });
 
 /** Sends one more byte every second, until the other side closes. */
 async function trickle(wire: Wire, head: string, byte: string) {

@@ -7,7 +7,9 @@ import { authorizationUrl } from '../world/authorization-request.ts';
 import { signIn } from '../world/app.ts';
 import { newBrowser } from '../world/person.ts';
 import { createTurns } from '../world/turns.ts';
-import { type OpenWorld, startWorld } from '../world/world.ts';
+import { standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { startWorld } from '../world/world.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const MINUTE = 60_000;
@@ -16,12 +18,8 @@ const DAY = 24 * HOUR;
 
 describe('keys of a clock that was ahead, on lmdb', () => {
   const folder = tempFolder();
-  beforeAll(async () => {
-    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  });
-  afterAll(async () => {
-    vi.useRealTimers();
-  });
+  beforeAll(() => void vi.useFakeTimers({ toFake: ['Date', 'performance'] }));
+  afterAll(() => void vi.useRealTimers());
 
   it.each([
     ['at the first start', 'first', async () => undefined],
@@ -61,40 +59,33 @@ describe('keys of a clock that was ahead, on lmdb', () => {
 
 describe('a clock that is set back by an hour while the service runs, on lmdb', () => {
   const turns = createTurns();
-  let world: OpenWorld;
-  beforeAll(async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    world = await startWorld({
-      issuer: 'https://id.example',
-      rotationTimer: turns.timer,
-      config: { rate_limits: { authorization: '30/1m' } },
-    });
+  standingClock();
+  const world = useWorld({
+    issuer: 'https://id.example',
+    rotationTimer: turns.timer,
+    config: { rate_limits: { authorization: '30/1m' } },
   });
-  afterAll(async () => {
-    vi.useRealTimers();
-    await world.stop();
-  });
-  const readyz = async () => (await fetch(`${world.management}/readyz`)).json();
+  const readyz = async () => (await fetch(`${world().management}/readyz`)).json();
 
   it('is named by /readyz for as long as no one can sign in', async () => {
-    const browser = newBrowser(world);
-    const { configuration, tokens } = await signIn(world, { browser });
+    const browser = newBrowser(world());
+    const { configuration, tokens } = await signIn(world(), { browser });
     const before = Date.now();
     vi.setSystemTime(before - HOUR);
-    await expect(signIn(world)).rejects.toThrow();
+    await expect(signIn(world())).rejects.toThrow();
     expect(await readyz()).toMatchObject({
       status: 'not ready',
       problems: ['the clock was set back: this node does not sign tokens until its keys are confirmed again'],
     });
     await turns.turn();
     expect(await readyz()).toMatchObject({ status: 'ready' });
-    await signIn(world, { browser });
-    await signIn(world);
+    await signIn(world(), { browser });
+    await signIn(world());
     await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '');
   });
 
   it('does not stretch the window of a limit that was open', async () => {
-    const ask = async () => (await newBrowser(world).request(authorizationUrl(world))).status;
+    const ask = async () => (await newBrowser(world()).request(authorizationUrl(world()))).status;
     await expect.poll(ask).toBe(429);
     vi.setSystemTime(Date.now() + 61_000);
     expect(await ask()).toBe(303);
@@ -102,7 +93,7 @@ describe('a clock that is set back by an hour while the service runs, on lmdb', 
 
   it('leaves cookies their whole time in a browser whose clock is right', async () => {
     vi.setSystemTime(Date.now() + 61_000);
-    const { headers } = await newBrowser(world).request(authorizationUrl(world, { lang: 'de' }));
+    const { headers } = await newBrowser(world()).request(authorizationUrl(world(), { lang: 'de' }));
     const cookies = headers.getSetCookie().filter((one) => one.includes('expires='));
     expect(cookies.length).toBeGreaterThan(2);
     for (const cookie of cookies) {

@@ -39,156 +39,145 @@ function* wrongForms(form: object, within = ''): Iterable<readonly [string, obje
 
 const INVALID_GRANT = [400, 'invalid_grant'];
 
-eachStore(
-  'a damaged record',
-  (running) => {
-    /** Replaces the record of an id, behind the back of the service. */
-    async function damage(world: OpenWorld, model: string, id: string, payload: string): Promise<string> {
-      const { records } = world.openedStore;
-      const key = recordKey(await hashOf(world.openedStore), model, id);
-      const found = await records.find(model, key);
-      expect(found, model).toBeDefined();
-      await records.save({
-        kind: model,
-        key,
-        payload,
-        ttlSeconds: 600,
-        grant: found?.grant,
-        alias: found?.alias,
-      });
-      return key;
-    }
+eachStore('a damaged record', { config: { ...GENEROUS, lifetimes: { consent: '30d' } } }, (place) => {
+  /** Replaces the record of an id, behind the back of the service. */
+  async function damage(world: OpenWorld, model: string, id: string, payload: string): Promise<string> {
+    const { records } = world.openedStore;
+    const key = recordKey(await hashOf(world.openedStore), model, id);
+    const found = await records.find(model, key);
+    expect(found, model).toBeDefined();
+    await records.save({
+      kind: model,
+      key,
+      payload,
+      ttlSeconds: 600,
+      grant: found?.grant,
+      alias: found?.alias,
+    });
+    return key;
+  }
 
-    async function grantOf(world: OpenWorld, model: string, id: string): Promise<string> {
-      const { openedStore } = world;
-      const found = await openedStore.records.find(model, recordKey(await hashOf(openedStore), model, id));
-      return (JSON.parse(found?.payload ?? '{}') as { grantId: string }).grantId;
-    }
+  async function grantOf(world: OpenWorld, model: string, id: string): Promise<string> {
+    const { openedStore } = world;
+    const found = await openedStore.records.find(model, recordKey(await hashOf(openedStore), model, id));
+    return (JSON.parse(found?.payload ?? '{}') as { grantId: string }).grantId;
+  }
 
-    it('with one member of another type fails no request', async () => {
-      const world = running();
-      const { openedStore } = world;
-      const { tokens, browser } = await signIn(world);
-      const other = newBrowser(world);
-      const page = await other.open(authorizationUrl(world));
-      const id = decodeJwt(tokens.access_token).jti ?? '';
+  it('with one member of another type fails no request', async () => {
+    const { openedStore } = place();
+    const { tokens, browser } = await signIn(place());
+    const other = newBrowser(place());
+    const page = await other.open(authorizationUrl(place()));
+    const id = decodeJwt(tokens.access_token).jti ?? '';
+    const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
+    const show = () => userinfo(place(), tokens.access_token);
+    const ask = () => browser.request(authorizationUrl(place(), { prompt: 'none' }));
+    const failed: string[] = [];
+    for (const [model, name, uses] of [
+      ['AccessToken', id, [show]],
+      ['Grant', await grantOf(place(), 'AccessToken', id), [show, ask]],
+      ['Session', session, [show, ask]],
+      ['Interaction', page.url.split('/').at(-1) ?? '', [() => other.request(page.url)]],
+    ] as const) {
+      const key = recordKey(await hashOf(openedStore), model, name);
+      const { payload: kept = '', grant, alias } = (await openedStore.records.find(model, key)) ?? {};
+      const save = (payload: string) =>
+        openedStore.records.save({ kind: model, key, payload, ttlSeconds: 600, grant, alias });
+      for (const [what, form] of wrongForms(JSON.parse(kept) as object)) {
+        await save(JSON.stringify(form));
+        for (const use of uses) if ((await use()).status >= 500) failed.push(`${model} ${what}`);
+      }
+      await save(kept);
+    }
+    expect(failed).toEqual([]);
+    for (const members of [{ scope: 7 }, { amr: null }, { exp: 1e300 }, { accountId: [] }]) {
+      const ticket = await takeCode(place());
+      const key = recordKey(await hashOf(openedStore), 'AuthorizationCode', ticket.code);
+      const kept = (await openedStore.records.find('AuthorizationCode', key))?.payload ?? '';
+      const form = { ...(JSON.parse(kept) as object), ...members };
+      await damage(place(), 'AuthorizationCode', ticket.code, JSON.stringify(form));
+      const answer = await redeem(place(), ticket);
+      expect([answer.status, answer.body['error'], members]).toEqual([...INVALID_GRANT, members]);
+    }
+  });
+
+  it('as a consent asks again, and is written anew', async () => {
+    const key = (await hashOf(place().openedStore))(`consent:${PEOPLE.bob}\nweb`);
+    for (const payload of ['{"v":1', '{"v":1}', '{"v":1,"scopes":7,"resourceScopes":{},"at":1}']) {
+      await signIn(place(), { person: 'bob' });
+      await place().openedStore.records.save({ kind: 'Consent', key, payload, ttlSeconds: 600 });
+      const { page: asked } = await enterPassword(place(), {}, { person: 'bob' });
+      expect([asked.text.includes('/consent"'), payload]).toEqual([true, payload]);
+    }
+  });
+
+  describe.each(DAMAGES)('%s', (_, payload) => {
+    it('as a code or its grant is invalid_grant', async () => {
+      for (const model of ['AuthorizationCode', 'Grant']) {
+        const ticket = await takeCode(place());
+        const id = model === 'Grant' ? await grantOf(place(), 'AuthorizationCode', ticket.code) : ticket.code;
+        await damage(place(), model, id, payload);
+        const answer = await redeem(place(), ticket);
+        expect([answer.status, answer.body['error']], model).toEqual(INVALID_GRANT);
+      }
+    });
+
+    it('as a refresh token is invalid_grant, and may be revoked with its family', async () => {
+      const { tokens } = await signIn(place());
+      await damage(place(), 'RefreshToken', tokens.refresh_token ?? '', payload);
+      const answer = await refresh(place(), tokens.refresh_token);
+      expect([answer.status, answer.body['error']]).toEqual(INVALID_GRANT);
+      const form = { token: tokens.refresh_token ?? '' };
+      expect((await post(place(), '/oauth/revoke', form, { authorization: basic('web') })).status).toBe(200);
+    });
+
+    it('as an access token is inactive, 401 at userinfo, and revoked', async () => {
+      const { tokens } = await signIn(place());
+      const token = tokens.access_token;
+      await damage(place(), 'AccessToken', decodeJwt(token).jti ?? '', payload);
+      expect(await introspect(place(), token)).toEqual({ active: false });
+      expect((await userinfo(place(), token)).status).toBe(401);
+      expect((await revoke(place(), token)).status).toBe(200);
+    });
+
+    it('as an interaction is a page that has expired, at every step', async () => {
+      const browser = newBrowser(place());
+      const page = await browser.open(authorizationUrl(place()));
+      const uid = page.url.split('/').at(-1) ?? '';
+      const { action, fields } = formOf(page, '/login');
+      await damage(place(), 'Interaction', uid, payload);
+      const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
+      for (const answer of [
+        await browser.request(page.url),
+        await browser.post(action, form),
+        await browser.request(`${place().issuer}/oauth/authorize/${uid}`),
+      ]) {
+        expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+      }
+    });
+
+    it('as a session leaves the browser signed out, until a user signs in with it again', async () => {
+      const { browser, tokens } = await signIn(place(), { scope: 'openid reports.read' });
       const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
-      const show = () => userinfo(world, tokens.access_token);
-      const ask = () => browser.request(authorizationUrl(world, { prompt: 'none' }));
-      const failed: string[] = [];
-      for (const [model, name, uses] of [
-        ['AccessToken', id, [show]],
-        ['Grant', await grantOf(world, 'AccessToken', id), [show, ask]],
-        ['Session', session, [show, ask]],
-        ['Interaction', page.url.split('/').at(-1) ?? '', [() => other.request(page.url)]],
-      ] as const) {
-        const key = recordKey(await hashOf(openedStore), model, name);
-        const { payload: kept = '', grant, alias } = (await openedStore.records.find(model, key)) ?? {};
-        const save = (payload: string) =>
-          openedStore.records.save({ kind: model, key, payload, ttlSeconds: 600, grant, alias });
-        for (const [what, form] of wrongForms(JSON.parse(kept) as object)) {
-          await save(JSON.stringify(form));
-          for (const use of uses) if ((await use()).status >= 500) failed.push(`${model} ${what}`);
-        }
-        await save(kept);
-      }
-      expect(failed).toEqual([]);
-      for (const members of [{ scope: 7 }, { amr: null }, { exp: 1e300 }, { accountId: [] }]) {
-        const ticket = await takeCode(world);
-        const key = recordKey(await hashOf(openedStore), 'AuthorizationCode', ticket.code);
-        const kept = (await openedStore.records.find('AuthorizationCode', key))?.payload ?? '';
-        const form = { ...(JSON.parse(kept) as object), ...members };
-        await damage(world, 'AuthorizationCode', ticket.code, JSON.stringify(form));
-        const answer = await redeem(world, ticket);
-        expect([answer.status, answer.body['error'], members]).toEqual([...INVALID_GRANT, members]);
-      }
+      const before = await damagedOf(place(), 'Session');
+      const key = await damage(place(), 'Session', session, payload);
+      expect(await introspect(place(), tokens.access_token)).toEqual({ active: false });
+      const silent = authorizationUrl(place(), { prompt: 'none', scope: 'openid' });
+      expect(redirectOf(await browser.request(silent)).query['error']).toBe('login_required');
+      expect((await browser.request(`${place().issuer}/oauth/logout`)).status).toBe(200);
+      const again = await authorize(place(), { browser, scope: 'openid' });
+      expect(again.callback.searchParams.get('code')).not.toBeNull();
+      expect(redirectOf(await browser.request(silent)).query).toHaveProperty('code');
+
+      const lines = place()
+        .recorded.log.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .filter(({ hash }) => hash === key);
+      expect(lines.length).toBeGreaterThan(0);
+      expect(lines[0]).toMatchObject({ kind: 'Session' });
+      expect((await damagedOf(place(), 'Session')) - before).toBe(lines.length);
     });
-
-    it('as a consent asks again, and is written anew', async () => {
-      const world = running();
-      const key = (await hashOf(world.openedStore))(`consent:${PEOPLE.bob}\nweb`);
-      for (const payload of ['{"v":1', '{"v":1}', '{"v":1,"scopes":7,"resourceScopes":{},"at":1}']) {
-        await signIn(world, { person: 'bob' });
-        await world.openedStore.records.save({ kind: 'Consent', key, payload, ttlSeconds: 600 });
-        const { page: asked } = await enterPassword(world, {}, { person: 'bob' });
-        expect([asked.text.includes('/consent"'), payload]).toEqual([true, payload]);
-      }
-    });
-
-    describe.each(DAMAGES)('%s', (_, payload) => {
-      it('as a code or its grant is invalid_grant', async () => {
-        const world = running();
-        for (const model of ['AuthorizationCode', 'Grant']) {
-          const ticket = await takeCode(world);
-          const id = model === 'Grant' ? await grantOf(world, 'AuthorizationCode', ticket.code) : ticket.code;
-          await damage(world, model, id, payload);
-          const answer = await redeem(world, ticket);
-          expect([answer.status, answer.body['error']], model).toEqual(INVALID_GRANT);
-        }
-      });
-
-      it('as a refresh token is invalid_grant, and may be revoked with its family', async () => {
-        const world = running();
-        const { tokens } = await signIn(world);
-        await damage(world, 'RefreshToken', tokens.refresh_token ?? '', payload);
-        const answer = await refresh(world, tokens.refresh_token);
-        expect([answer.status, answer.body['error']]).toEqual(INVALID_GRANT);
-        const form = { token: tokens.refresh_token ?? '' };
-        expect((await post(world, '/oauth/revoke', form, { authorization: basic('web') })).status).toBe(200);
-      });
-
-      it('as an access token is inactive, 401 at userinfo, and revoked', async () => {
-        const world = running();
-        const { tokens } = await signIn(world);
-        const token = tokens.access_token;
-        await damage(world, 'AccessToken', decodeJwt(token).jti ?? '', payload);
-        expect(await introspect(world, token)).toEqual({ active: false });
-        expect((await userinfo(world, token)).status).toBe(401);
-        expect((await revoke(world, token)).status).toBe(200);
-      });
-
-      it('as an interaction is a page that has expired, at every step', async () => {
-        const world = running();
-        const browser = newBrowser(world);
-        const page = await browser.open(authorizationUrl(world));
-        const uid = page.url.split('/').at(-1) ?? '';
-        const { action, fields } = formOf(page, '/login');
-        await damage(world, 'Interaction', uid, payload);
-        const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
-        for (const answer of [
-          await browser.request(page.url),
-          await browser.post(action, form),
-          await browser.request(`${world.issuer}/oauth/authorize/${uid}`),
-        ]) {
-          expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
-        }
-      });
-
-      it('as a session leaves the browser signed out, until somebody signs in with it again', async () => {
-        const world = running();
-        const { browser, tokens } = await signIn(world, { scope: 'openid reports.read' });
-        const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
-        const before = await damagedOf(world, 'Session');
-        const key = await damage(world, 'Session', session, payload);
-        expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-        const silent = authorizationUrl(world, { prompt: 'none', scope: 'openid' });
-        expect(redirectOf(await browser.request(silent)).query['error']).toBe('login_required');
-        expect((await browser.request(`${world.issuer}/oauth/logout`)).status).toBe(200);
-        const again = await authorize(world, { browser, scope: 'openid' });
-        expect(again.callback.searchParams.get('code')).not.toBeNull();
-        expect(redirectOf(await browser.request(silent)).query).toHaveProperty('code');
-
-        const lines = world.recorded.log
-          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
-          .filter(({ hash }) => hash === key);
-        expect(lines.length).toBeGreaterThan(0);
-        expect(lines[0]).toMatchObject({ kind: 'Session' });
-        expect((await damagedOf(world, 'Session')) - before).toBe(lines.length);
-      });
-    });
-  },
-  { config: { ...GENEROUS, lifetimes: { consent: '30d' } } },
-);
+  });
+});
 
 async function damagedOf({ management }: OpenWorld, kind: string): Promise<number> {
   const text = await (await fetch(`${management}/metrics`)).text();
@@ -203,104 +192,100 @@ const SIGN_IN = {
   clients: notifiedClients({ web: 'https://app.example/logout' }),
 };
 
-anyStore(
-  'what is stored of one user, damaged,',
-  (running) => {
-    const { alice: ALICE } = PEOPLE;
-    const put = async ({ openedStore: { documents } }: OpenWorld, collection: string, value: string) =>
-      documents.put(collection, ALICE, value, (await documents.get(collection, ALICE))?.version ?? 0);
-    const verb = async ({ configFile }: OpenWorld, ...args: string[]) => {
-      const { code, stdout, stderr } = await runVerb([...args, '--config', configFile]);
-      return { code, text: stdout + stderr };
-    };
-    async function statusOf(world: OpenWorld, person: 'alice' | 'bob') {
-      return (await enterPassword(world, { scope: 'openid' }, { person })).page.status;
-    }
+anyStore('what is stored of one user, damaged,', { config: SIGN_IN }, (place) => {
+  const { alice: ALICE } = PEOPLE;
+  const put = async ({ openedStore: { documents } }: OpenWorld, collection: string, value: string) =>
+    documents.put(collection, ALICE, value, (await documents.get(collection, ALICE))?.version ?? 0);
+  const verb = async ({ configFile }: OpenWorld, ...args: string[]) => {
+    const { code, stdout, stderr } = await runVerb([...args, '--config', configFile]);
+    return { code, text: stdout + stderr };
+  };
+  async function statusOf(world: OpenWorld, person: 'alice' | 'bob') {
+    return (await enterPassword(world, { scope: 'openid' }, { person })).page.status;
+  }
 
-    it('F1-16: as factors keeps that user out alone, is named, and can be removed', async () => {
-      const world = running();
-      await setFactors(world, 'alice');
-      await put(world, 'factors', '{"v":1,"oneTimeCode":{"sea');
-      await giveOneTimeCodes(world, 'bob');
-      const before = await damagedOf(world, 'factors');
-      expect(await statusOf(world, 'alice')).toBe(503);
-      expect(await damagedOf(world, 'factors')).toBe(before + 1);
-      expect(world.recorded.log.join('')).toContain(
-        `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
-      );
-      // At most one line a minute, although every request for this user finds the damage.
-      const errors = world.recorded.log.length;
-      expect(await statusOf(world, 'alice')).toBe(503);
-      expect(world.recorded.log.slice(errors).filter((line) => line.includes('"level":50'))).toEqual([]);
-      expect(await statusOf(world, 'bob')).toBe(200);
-      for (const args of [
-        ['user', 'factors', 'alice'],
-        ['user', 'list'],
-        ['keys', 'list'],
-      ]) {
-        const { code, text } = await verb(world, ...args);
-        expect([args, code]).toEqual([args, 0]);
-        if (args[0] === 'user') expect(text).toContain(ALICE);
-      }
-      expect((await verb(world, 'user', 'factors', 'alice', '--remove', 'one-time-codes')).text).toContain(
-        '--remove all',
-      );
-      // Whether the user had a second factor is unknown: the password alone isn't enough, even without the feature.
-      await world.reload({ ...SIGN_IN, sign_in: undefined });
-      expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([403, 403]);
-      await world.reload(SIGN_IN);
-      const { code, text } = await verb(world, 'user', 'factors', 'alice', '--remove', 'all');
-      expect([code, text]).toEqual([0, expect.stringContaining('has no second factor')]);
-      expect(await statusOf(world, 'alice')).toBe(200);
-      await setFactors(world, 'bob');
-    });
-
-    it('as a sign-in that waits for its second factor fails no request', async () => {
-      const world = running();
-      await giveOneTimeCodes(world, 'bob');
-      const { browser, page } = await begin(world);
-      const { url } = await signInAs(browser, page, 'bob');
-      const { records } = world.openedStore;
-      const place = {
-        kind: 'HalfSignIn',
-        key: (await hashOf(world.openedStore))(`half sign-in:${url.split('/').at(-1)}`),
-      };
-      const payload = (await records.find(place.kind, place.key))?.payload ?? '';
-      const failed: string[] = [];
-      for (const [what, form] of wrongForms(JSON.parse(payload) as object)) {
-        await records.save({ ...place, payload: JSON.stringify(form), ttlSeconds: 300 });
-        if ((await browser.request(url)).status >= 500) failed.push(what);
-      }
-      expect(failed).toEqual([]);
-      await setFactors(world, 'bob');
-    });
-
-    it('F1-16: as factors is noticed whatever the damage is', async () => {
-      const world = running();
-      for (const value of `[] {"v":1,"passkeys":[null]} {"v":1,"passkeys":{}} {"v":1,"oneTimeCode":null}
-        {"v":1,"oneTimeCode":{"sealed":7,"lastStep":1}} {"v":1,"recoveryCodes":[1]}
-        {"v":1,"sessionsSince":"1"}`.split(/\s+/)) {
-        await put(world, 'factors', value);
-        expect([value, await statusOf(world, 'alice')]).toEqual([value, 503]);
-      }
-      await setFactors(world, 'alice');
-    });
-
-    it.each(['account-state', 'person-sessions', 'person-grants'])(
-      'F1-16: as %s stops neither a reload nor a list of users',
-      async (collection) => {
-        const world = running();
-        const kept = (await world.openedStore.documents.get(collection, ALICE))?.value ?? '{}';
-        for (const value of ['{"v":1,', '[]', '{"v":9}']) {
-          await put(world, collection, value);
-          await world.reload(SIGN_IN, { alice: { disabled: true } });
-          await world.reload(SIGN_IN, {});
-          expect((await verb(world, 'user', 'list')).code).toBe(0);
-          expect(await statusOf(world, 'bob')).toBe(200);
-        }
-        await put(world, collection, kept);
-      },
+  it('F1-16: as factors keeps that user out alone, is named, and can be removed', async () => {
+    await setFactors(place(), 'alice');
+    await put(place(), 'factors', '{"v":1,"oneTimeCode":{"sea');
+    await giveOneTimeCodes(place(), 'bob');
+    const before = await damagedOf(place(), 'factors');
+    expect(await statusOf(place(), 'alice')).toBe(503);
+    expect(await damagedOf(place(), 'factors')).toBe(before + 1);
+    expect(place().recorded.log.join('')).toContain(
+      `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
     );
-  },
-  { config: SIGN_IN },
-);
+    // At most one line a minute, although every request for this user finds the damage.
+    const errors = place().recorded.log.length;
+    expect(await statusOf(place(), 'alice')).toBe(503);
+    expect(
+      place()
+        .recorded.log.slice(errors)
+        .filter((line) => line.includes('"level":50')),
+    ).toEqual([]);
+    expect(await statusOf(place(), 'bob')).toBe(200);
+    for (const args of [
+      ['user', 'factors', 'alice'],
+      ['user', 'list'],
+      ['keys', 'list'],
+    ]) {
+      const { code, text } = await verb(place(), ...args);
+      expect([args, code]).toEqual([args, 0]);
+      if (args[0] === 'user') expect(text).toContain(ALICE);
+    }
+    expect((await verb(place(), 'user', 'factors', 'alice', '--remove', 'one-time-codes')).text).toContain(
+      '--remove all',
+    );
+    // Whether the user had a second factor is unknown: the password alone isn't enough, even without the feature.
+    await place().reload({ ...SIGN_IN, sign_in: undefined });
+    expect([await statusOf(place(), 'alice'), await statusOf(place(), 'bob')]).toEqual([403, 403]);
+    await place().reload(SIGN_IN);
+    const { code, text } = await verb(place(), 'user', 'factors', 'alice', '--remove', 'all');
+    expect([code, text]).toEqual([0, expect.stringContaining('has no second factor')]);
+    expect(await statusOf(place(), 'alice')).toBe(200);
+    await setFactors(place(), 'bob');
+  });
+
+  it('as a sign-in that waits for its second factor fails no request', async () => {
+    await giveOneTimeCodes(place(), 'bob');
+    const { browser, page } = await begin(place());
+    const { url } = await signInAs(browser, page, 'bob');
+    const { records } = place().openedStore;
+    const half = {
+      kind: 'HalfSignIn',
+      key: (await hashOf(place().openedStore))(`half sign-in:${url.split('/').at(-1)}`),
+    };
+    const payload = (await records.find(half.kind, half.key))?.payload ?? '';
+    const failed: string[] = [];
+    for (const [what, form] of wrongForms(JSON.parse(payload) as object)) {
+      await records.save({ ...half, payload: JSON.stringify(form), ttlSeconds: 300 });
+      if ((await browser.request(url)).status >= 500) failed.push(what);
+    }
+    expect(failed).toEqual([]);
+    await setFactors(place(), 'bob');
+  });
+
+  it('F1-16: as factors is noticed whatever the damage is', async () => {
+    for (const value of `[] {"v":1,"passkeys":[null]} {"v":1,"passkeys":{}} {"v":1,"oneTimeCode":null}
+      {"v":1,"oneTimeCode":{"sealed":7,"lastStep":1}} {"v":1,"recoveryCodes":[1]}
+      {"v":1,"sessionsSince":"1"}`.split(/\s+/)) {
+      await put(place(), 'factors', value);
+      expect([value, await statusOf(place(), 'alice')]).toEqual([value, 503]);
+    }
+    await setFactors(place(), 'alice');
+  });
+
+  it.each(['account-state', 'person-sessions', 'person-grants'])(
+    'F1-16: as %s stops neither a reload nor a list of users',
+    async (collection) => {
+      const kept = (await place().openedStore.documents.get(collection, ALICE))?.value ?? '{}';
+      for (const value of ['{"v":1,', '[]', '{"v":9}']) {
+        await put(place(), collection, value);
+        await place().reload(SIGN_IN, { alice: { disabled: true } });
+        await place().reload(SIGN_IN, {});
+        expect((await verb(place(), 'user', 'list')).code).toBe(0);
+        expect(await statusOf(place(), 'bob')).toBe(200);
+      }
+      await put(place(), collection, kept);
+    },
+  );
+});

@@ -1,5 +1,5 @@
 // A store that fails while a sign-in or a refresh token is used up: the request fails, and nothing works twice. Codes are in proofs.test.ts
-// and outage-truth.test.ts.
+// and outage.test.ts.
 import { expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { signIn } from '../world/app.ts';
@@ -55,38 +55,29 @@ function expectNothingGiven({ status, headers, body, text }: Answer): void {
   expect(text).not.toMatch(/eyJ/);
 }
 
-eachStore(
-  'a use that the store can’t answer',
-  (running) => {
-    it.each<When>(['before it is used up', 'after it is used up'])(
-      '%s: of a sign-in form is 503, and signs nobody in',
-      async (when) => {
-        const world = running();
-        const { browser, page } = await begin(world);
-        const fields = { username: 'alice', password: PASSWORDS.alice };
-        const answer = await failingUses(when, () => browser.submit(page, '/login', fields));
-        expect([answer.status, answer.headers.get('location')]).toEqual([503, null]);
-        expect(browser.cookies.some(({ name }) => name === 'postern_session')).toBe(false);
-      },
-    );
+eachStore('a use that the store can’t answer', { config: GENEROUS, handStore }, (world) => {
+  it.each<When>(['before it is used up', 'after it is used up'])('%s: 503, not signed in', async (when) => {
+    const { browser, page } = await begin(world());
+    const fields = { username: 'alice', password: PASSWORDS.alice };
+    const answer = await failingUses(when, () => browser.submit(page, '/login', fields));
+    expect([answer.status, answer.headers.get('location')]).toEqual([503, null]);
+    expect(browser.cookies.some(({ name }) => name === 'postern_session')).toBe(false);
+  });
 
-    it('RT-12: a refresh token that was used up without a successor ends its family, which is counted', async () => {
-      const world = running();
-      const { tokens } = await signIn(world);
-      // As after a crash: the token is used up, and its successor is lost.
-      await failingUses('after it is used up', async () =>
-        expectNothingGiven(await refresh(world, tokens.refresh_token)),
-      );
-      const before = await grantsEnded(world);
-      const again = await refresh(world, tokens.refresh_token);
-      expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
-      expect(await grantsEnded(world)).toBe(before + 1);
-      expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-      expect((await refresh(world, (await signIn(world)).tokens.refresh_token)).status).toBe(200);
-    });
-  },
-  { config: GENEROUS, handStore },
-);
+  it('RT-12: a refresh token that was used up without a successor ends its family, which is counted', async () => {
+    const { tokens } = await signIn(world());
+    // As after a crash: the token is used up, and its successor is lost.
+    await failingUses('after it is used up', async () =>
+      expectNothingGiven(await refresh(world(), tokens.refresh_token)),
+    );
+    const before = await grantsEnded(world());
+    const again = await refresh(world(), tokens.refresh_token);
+    expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await grantsEnded(world())).toBe(before + 1);
+    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+    expect((await refresh(world(), (await signIn(world())).tokens.refresh_token)).status).toBe(200);
+  });
+});
 
 async function grantsEnded({ management }: OpenWorld): Promise<number> {
   const text = await (await fetch(`${management}/metrics`)).text();

@@ -51,17 +51,14 @@ async function eventsOf(act: () => Promise<unknown>): Promise<readonly string[]>
 }
 
 describe("RD-10: where something can't be stored", () => {
-  it.each(['AuthorizationCode', 'Session'])(
-    'no code leaves when a record of the kind %s is not stored, and no cookie of a session',
-    async (kind) => {
-      const { browser, page } = await begin(world());
-      const last = await withoutSaving([kind], () => finishPages(browser, page, 'alice'));
-      expect(last.status).toBe(503);
-      expect(last.headers.get('retry-after')).toBe('2');
-      expect(last.headers.get('location')).toBeNull();
-      expect(last.headers.getSetCookie().filter((one) => one.includes('postern_session'))).toEqual([]);
-    },
-  );
+  it.each(['AuthorizationCode', 'Session'])('sends no code or session unless %s is stored', async (kind) => {
+    const { browser, page } = await begin(world());
+    const last = await withoutSaving([kind], () => finishPages(browser, page, 'alice'));
+    expect(last.status).toBe(503);
+    expect(last.headers.get('retry-after')).toBe('2');
+    expect(last.headers.get('location')).toBeNull();
+    expect(last.headers.getSetCookie().filter((one) => one.includes('postern_session'))).toEqual([]);
+  });
 
   it('a revocation that could not be written is not recorded as one', async () => {
     const { tokens } = await signIn(world());
@@ -91,16 +88,13 @@ describe("RD-16: where something can't be stored on Redis", () => {
     await redis.stop();
   });
 
-  it.each(['AccessToken', 'RefreshToken'])(
-    'no token is given out when its %s is not stored, and the audit trail has none',
-    async (kind) => {
-      const authorized = await authorize(world());
-      const events = await eventsOf(async () => {
-        await withoutSaving([kind], () => expect(exchange(authorized)).rejects.toThrow());
-      });
-      expect(events).not.toContain('token_issued success');
-    },
-  );
+  it.each(['AccessToken', 'RefreshToken'])('sends and audits no token unless %s is stored', async (kind) => {
+    const authorized = await authorize(world());
+    const events = await eventsOf(async () => {
+      await withoutSaving([kind], () => expect(exchange(authorized)).rejects.toThrow());
+    });
+    expect(events).not.toContain('token_issued success');
+  });
 
   it('a refresh answers 503, and the old token can be used again', async () => {
     const { tokens } = await signIn(world());
@@ -147,31 +141,27 @@ describe('what an answer speaks of', () => {
     return { ...store, records: slow, ping: () => store.ping(), close: () => store.close() };
   }
 
-  eachStore(
-    'while writes are slow',
-    (running) => {
-      it('is durable before it leaves, at every step of a sign-in, an exchange and a refresh', async () => {
-        discovery = `${running().base}/.well-known/openid-configuration`;
-        begun.clear();
-        const browser = newBrowser(running());
-        const request = browser.request.bind(browser);
-        browser.request = async (...asked) => {
-          const page = await request(...asked);
-          expect([...unfinished], page.url).toEqual([]);
-          return page;
-        };
-        const { tokens } = await exchange(await authorize(running(), { browser }));
-        expect([...unfinished]).toEqual([]);
-        expect((await refresh(running(), tokens.refresh_token)).status).toBe(200);
-        expect([...unfinished]).toEqual([]);
-        for (const kind of ['Interaction', 'Session', 'Grant', 'AuthorizationCode', 'RefreshToken']) {
-          expect([...begun]).toContain(kind);
-        }
-        discovery = '';
-      });
-    },
-    { handStore },
-  );
+  eachStore('while writes are slow', { handStore }, (running) => {
+    it('is durable before it leaves, at every step of a sign-in, an exchange and a refresh', async () => {
+      discovery = `${running().base}/.well-known/openid-configuration`;
+      begun.clear();
+      const browser = newBrowser(running());
+      const request = browser.request.bind(browser);
+      browser.request = async (...asked) => {
+        const page = await request(...asked);
+        expect([...unfinished], page.url).toEqual([]);
+        return page;
+      };
+      const { tokens } = await exchange(await authorize(running(), { browser }));
+      expect([...unfinished]).toEqual([]);
+      expect((await refresh(running(), tokens.refresh_token)).status).toBe(200);
+      expect([...unfinished]).toEqual([]);
+      for (const kind of ['Interaction', 'Session', 'Grant', 'AuthorizationCode', 'RefreshToken']) {
+        expect([...begun]).toContain(kind);
+      }
+      discovery = '';
+    });
+  });
 });
 
 it('LG-11: a consent whose session ends while it is being given is a sign-in that is over, and no fault', async () => {

@@ -15,7 +15,7 @@ import { API, CALLBACK, PEOPLE, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
 eachStore('the authorization-code flow with PKCE', (world) => {
-  it('signs a person in through openid-client and gives one token for the API and for userinfo', async () => {
+  it('signs a user in through openid-client and gives one token for the API and for userinfo', async () => {
     const { tokens } = await signIn(world());
     expect(tokens.token_type).toBe('bearer');
     expect(tokens.refresh_token).toMatch(/^[\w-]{43}$/);
@@ -77,17 +77,14 @@ describe('GET /oauth/authorize', () => {
     expect((await post(world(), '/oauth/authorize', long)).status).toBe(413);
   });
 
-  it.each(['%20', '+'])(
-    'Spec §4 GET /oauth/authorize, scope: is separated by spaces that come as %s',
-    async (space) => {
-      const scope = ['openid', 'email', 'profile'].join(space);
-      const url = `${authorizationUrl(world(), { scope: undefined })}&scope=${scope}`;
-      const browser = newBrowser(world());
-      const page = await finishPages(browser, await browser.open(url), 'alice');
-      const answer = await redeem(world(), { code: codeOf(page) });
-      expect(answer.body['scope']).toBe('openid email profile');
-    },
-  );
+  it.each(['%20', '+'])('Spec §4 GET /oauth/authorize, scope: may be separated by %s', async (space) => {
+    const scope = ['openid', 'email', 'profile'].join(space);
+    const url = `${authorizationUrl(world(), { scope: undefined })}&scope=${scope}`;
+    const browser = newBrowser(world());
+    const page = await finishPages(browser, await browser.open(url), 'alice');
+    const answer = await redeem(world(), { code: codeOf(page) });
+    expect(answer.body['scope']).toBe('openid email profile');
+  });
 
   it('Spec §4 GET /oauth/authorize, state: comes back as it was, also with an error', async () => {
     const state = 'a b+c&d=é"<>';
@@ -97,26 +94,23 @@ describe('GET /oauth/authorize', () => {
   });
 });
 
-it.each(['login', 'consent'])(
-  'sign-in and consent sends access_denied to the app when a person cancels at %s, who granted nothing by that',
-  async (step) => {
-    const browser = newBrowser(world());
-    let page = await browser.open(authorizationUrl(world()));
-    if (step === 'consent') {
-      page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
-    }
-    const left = new URL((await browser.submit(page, '/cancel')).url);
-    expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
-    expect(Object.fromEntries(left.searchParams)).toEqual({
-      error: 'access_denied',
-      error_description: 'the user declined the request',
-      state: 'state-of-the-client',
-      iss: world().issuer,
-    });
-    const silent = await silently(world(), browser, { scope: 'openid' });
-    expect(silent).toBe(step === 'login' ? 'login_required' : 'consent_required');
-  },
-);
+it.each(['login', 'consent'])('sign-in and consent: canceling at %s sends access_denied', async (step) => {
+  const browser = newBrowser(world());
+  let page = await browser.open(authorizationUrl(world()));
+  if (step === 'consent') {
+    page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+  }
+  const left = new URL((await browser.submit(page, '/cancel')).url);
+  expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
+  expect(Object.fromEntries(left.searchParams)).toEqual({
+    error: 'access_denied',
+    error_description: 'the user declined the request',
+    state: 'state-of-the-client',
+    iss: world().issuer,
+  });
+  const silent = await silently(world(), browser, { scope: 'openid' });
+  expect(silent).toBe(step === 'login' ? 'login_required' : 'consent_required');
+});
 
 describe('the exchange of a code', () => {
   it('answers with exactly the members of RFC 6749 §5.1 and OIDC Core §3.1.3.3, not to be cached', async () => {
@@ -213,7 +207,7 @@ describe('the exchange of a code', () => {
   });
 });
 
-describe('RFC 8707 resource, for a person', () => {
+describe('RFC 8707 resource, for a user', () => {
   const resource = { parameters: { resource: API } };
 
   it('gives a token for exactly that resource with its scopes alone, and an ID token', async () => {

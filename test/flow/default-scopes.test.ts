@@ -68,72 +68,68 @@ const STARTS = EMPTY.flatMap((empty) =>
 );
 const WEB2 = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
 
-anyStore(
-  'no scope',
-  (world) => {
-    afterEach(() => {
-      vi.restoreAllMocks();
-    });
+anyStore('no scope', { config: CONFIG }, (world) => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
-    it('AC-09: is invalid_scope at the app, before anybody signs in, where there is nothing to fill in', async () => {
-      const save = vi.spyOn(world().openedStore.records, 'save');
-      for (const [method, fields] of [...STARTS, ['GET', { prompt: 'none' }] as const]) {
-        const page = await openRequest(world(), newBrowser(world()), { ...WEB2, ...fields }, method);
-        expect(page.url, JSON.stringify([method, fields])).toContain(WEB2.redirect_uri);
-        expect(answerOf(page)).toMatchObject({
-          error: 'invalid_scope',
-          state: 'state-of-the-client',
-          iss: world().issuer,
-        });
-      }
-      expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
-    });
+  it('AC-09: is invalid_scope at the app, before anybody signs in, where there is nothing to fill in', async () => {
+    const save = vi.spyOn(world().openedStore.records, 'save');
+    for (const [method, fields] of [...STARTS, ['GET', { prompt: 'none' }] as const]) {
+      const page = await openRequest(world(), newBrowser(world()), { ...WEB2, ...fields }, method);
+      expect(page.url, JSON.stringify([method, fields])).toContain(WEB2.redirect_uri);
+      expect(answerOf(page)).toMatchObject({
+        error: 'invalid_scope',
+        state: 'state-of-the-client',
+        iss: world().issuer,
+      });
+    }
+    expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
+  });
 
-    it('AC-09, AC-36: means the default_scope of the client: shown, granted, remembered and named', async () => {
-      const browser = newBrowser(world());
-      const asked = await signInAs(browser, await openRequest(world(), browser, { nonce: 'n' }), 'alice');
-      expect(itemsOf(asked)).toEqual(['Confirm your identity', 'See your email address']);
-      const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
-      expect(answer).toMatchObject({ scope: 'openid email' });
-      expect(decodeJwt(String(answer['access_token']))).toMatchObject({ scope: 'openid email' });
-      expect(decodeJwt(String(answer['id_token']))).toMatchObject({ nonce: 'n' });
-      // The scopes on the page are remembered, and no others.
-      expect(await silently(world(), browser, { scope: 'openid email' })).toBe('signed in');
-      expect(await silently(world(), browser, { scope: 'openid email profile' })).toBe('consent_required');
-      for (const [method, fields] of STARTS.filter(([, one]) => !('prompt' in one))) {
-        const page = await openRequest(world(), browser, fields, method);
-        expect(answerOf(page), JSON.stringify([method, fields])).toHaveProperty('code');
-      }
-      expect(answerOf(await openRequest(world(), browser, { prompt: 'none' }))).toHaveProperty('code');
-    });
+  it('AC-09, AC-36: means the default_scope of the client: shown, granted, remembered and named', async () => {
+    const browser = newBrowser(world());
+    const asked = await signInAs(browser, await openRequest(world(), browser, { nonce: 'n' }), 'alice');
+    expect(itemsOf(asked)).toEqual(['Confirm your identity', 'See your email address']);
+    const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
+    expect(answer).toMatchObject({ scope: 'openid email' });
+    expect(decodeJwt(String(answer['access_token']))).toMatchObject({ scope: 'openid email' });
+    expect(decodeJwt(String(answer['id_token']))).toMatchObject({ nonce: 'n' });
+    // The scopes on the page are remembered, and no others.
+    expect(await silently(world(), browser, { scope: 'openid email' })).toBe('signed in');
+    expect(await silently(world(), browser, { scope: 'openid email profile' })).toBe('consent_required');
+    for (const [method, fields] of STARTS.filter(([, one]) => !('prompt' in one))) {
+      const page = await openRequest(world(), browser, fields, method);
+      expect(answerOf(page), JSON.stringify([method, fields])).toHaveProperty('code');
+    }
+    expect(answerOf(await openRequest(world(), browser, { prompt: 'none' }))).toHaveProperty('code');
+  });
 
-    it('AC-08: means the default_scopes of the API that a person’s request names, and not those of the client', async () => {
-      const browser = newBrowser(world());
-      const asked = await signInAs(
-        browser,
-        await openRequest(world(), browser, { resource: API, nonce: 'n' }),
-        'bob',
-      );
-      expect(itemsOf(asked)).toEqual(['reports.read']);
-      const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
-      expect(answer).toMatchObject({ scope: 'reports.read' });
-      const { aud, scope } = decodeJwt(String(answer['access_token']));
-      expect([aud, scope]).toEqual([API, 'reports.read']);
-    });
+  it('AC-08: means the default_scopes of the API that a user’s request names, and not those of the client', async () => {
+    const browser = newBrowser(world());
+    const asked = await signInAs(
+      browser,
+      await openRequest(world(), browser, { resource: API, nonce: 'n' }),
+      'bob',
+    );
+    expect(itemsOf(asked)).toEqual(['reports.read']);
+    const answer = await exchangeAt(world(), await browser.submit(asked, '/consent'));
+    expect(answer).toMatchObject({ scope: 'reports.read' });
+    const { aud, scope } = decodeJwt(String(answer['access_token']));
+    expect([aud, scope]).toEqual([API, 'reports.read']);
+  });
 
-    it('at the exchange and at a refresh is what was granted', async () => {
-      const { tokens } = await signIn(world(), { scope: 'openid profile offline_access' });
-      expect(tokens.scope).toBe('openid profile offline_access');
-      let token = tokens.refresh_token;
-      for (const empty of EMPTY) {
-        const { body } = await refresh(world(), token, empty);
-        expect(body['scope']).toBe('openid profile offline_access');
-        token = String(body['refresh_token']);
-      }
-    });
-  },
-  { config: CONFIG },
-);
+  it('at the exchange and at a refresh is what was granted', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid profile offline_access' });
+    expect(tokens.scope).toBe('openid profile offline_access');
+    let token = tokens.refresh_token;
+    for (const empty of EMPTY) {
+      const { body } = await refresh(world(), token, empty);
+      expect(body['scope']).toBe('openid profile offline_access');
+      token = String(body['refresh_token']);
+    }
+  });
+});
 
 describe('a default that the client does not own whole', () => {
   const world = useWorld({

@@ -6,11 +6,7 @@ import { worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
 
 describe('require_pkce: false', () => {
-  const world = useWorld({
-    config: {
-      clients: worldClients({ web: { require_pkce: false } }),
-    },
-  });
+  const world = useWorld({ config: { clients: worldClients({ web: { require_pkce: false } }) } });
   const WITHOUT = { code_verifier: undefined };
 
   it('lets off the confidential client that says require_pkce: false', async () => {

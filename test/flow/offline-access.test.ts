@@ -30,58 +30,54 @@ async function tokens(world: OpenWorld, { prompt = 'none', ...options }: Options
   return { error, refreshToken: got.refresh_token, scope: got.scope, ...authorized, got };
 }
 
-anyStore(
-  'offline_access without prompt=consent',
-  (world) => {
-    const log = () => world().recorded.log.filter((line) => line.includes('prompt=consent'));
+anyStore('offline_access without prompt=consent', { config: CONFIG }, (world) => {
+  const log = () => world().recorded.log.filter((line) => line.includes('prompt=consent'));
 
-    it('AC-31: gives the operator’s own app a refresh token, silently too', async () => {
-      const asked = { client: 'first-party', scope: LASTING } as const;
-      const first = await tokens(world(), { ...asked, prompt: 'login' });
-      expect(first.scope).toBe(LASTING);
-      const silent = await tokens(world(), { ...asked, browser: first.browser });
-      expect(silent.scope).toBe(LASTING);
-      const renewed = await refresh(world(), silent.refreshToken, {}, 'first-party');
-      expect(renewed.status).toBe(200);
-      expect(log()).toEqual([]);
-    });
+  it('AC-31: gives the operator’s own app a refresh token, silently too', async () => {
+    const asked = { client: 'first-party', scope: LASTING } as const;
+    const first = await tokens(world(), { ...asked, prompt: 'login' });
+    expect(first.scope).toBe(LASTING);
+    const silent = await tokens(world(), { ...asked, browser: first.browser });
+    expect(silent.scope).toBe(LASTING);
+    const renewed = await refresh(world(), silent.refreshToken, {}, 'first-party');
+    expect(renewed.status).toBe(200);
+    expect(log()).toEqual([]);
+  });
 
-    it('AC-31: gives none to an app that nobody has allowed it, and names the client in the log, once', async () => {
-      const first = await tokens(world(), { scope: LASTING, prompt: 'login', person: 'bob' });
-      const second = await tokens(world(), { scope: LASTING, browser: first.browser });
-      for (const { scope, refreshToken } of [first, second]) {
-        expect([scope, refreshToken]).toEqual(['openid', undefined]);
-      }
-      expect(log().map((line) => (JSON.parse(line) as { clientId: string }).clientId)).toEqual(['web']);
-    });
+  it('AC-31: gives none to an app that wasn’t allowed it, and names the client in the log, once', async () => {
+    const first = await tokens(world(), { scope: LASTING, prompt: 'login', person: 'bob' });
+    const second = await tokens(world(), { scope: LASTING, browser: first.browser });
+    for (const { scope, refreshToken } of [first, second]) {
+      expect([scope, refreshToken]).toEqual(['openid', undefined]);
+    }
+    expect(log().map((line) => (JSON.parse(line) as { clientId: string }).clientId)).toEqual(['web']);
+  });
 
-    it.each([
-      ['a client with a secret', 'web', LASTING],
-      ['a public client', 'spa', LASTING],
-      ['a native app with a secret', 'web2', 'interaction_required'],
-      ['a native app', 'native', 'interaction_required'],
-    ] as const)('AZ-25, AC-32: gives none to %s that was allowed it', async (_who, client, outcome) => {
-      const first = await tokens(world(), { client, scope: LASTING, prompt: 'consent' });
-      expect(first.refreshToken).toMatch(/^[\w-]{43}$/);
-      const silent = await tokens(world(), { client, scope: LASTING, browser: first.browser });
-      expect(silent.refreshToken).toBeUndefined();
-      expect(silent.error ?? silent.scope).toBe(outcome === LASTING ? 'openid' : outcome);
-      const asked = await tokens(world(), {
-        client,
-        scope: LASTING,
-        prompt: 'login',
-        browser: first.browser,
-      });
-      expect([asked.scope, asked.refreshToken]).toEqual(['openid', undefined]);
+  it.each([
+    ['a client with a secret', 'web', LASTING],
+    ['a public client', 'spa', LASTING],
+    ['a native app with a secret', 'web2', 'interaction_required'],
+    ['a native app', 'native', 'interaction_required'],
+  ] as const)('AZ-25, AC-32: gives none to %s that was allowed it', async (_who, client, outcome) => {
+    const first = await tokens(world(), { client, scope: LASTING, prompt: 'consent' });
+    expect(first.refreshToken).toMatch(/^[\w-]{43}$/);
+    const silent = await tokens(world(), { client, scope: LASTING, browser: first.browser });
+    expect(silent.refreshToken).toBeUndefined();
+    expect(silent.error ?? silent.scope).toBe(outcome === LASTING ? 'openid' : outcome);
+    const asked = await tokens(world(), {
+      client,
+      scope: LASTING,
+      prompt: 'login',
+      browser: first.browser,
     });
-  },
-  { config: CONFIG },
-);
+    expect([asked.scope, asked.refreshToken]).toEqual(['openid', undefined]);
+  });
+});
 
 describe('offline_access of an app that is no longer the operator’s own', () => {
   const world = useWorld({ config: CONFIG });
 
-  it('AC-32: is refused where that changed while the person was signing in', async () => {
+  it('AC-32: is refused where that changed while the user was signing in', async () => {
     const client = 'first-party';
     const clients = CONFIG.clients.map((one) =>
       one.client_id === client ? { ...one, consent: 'explicit' } : one,

@@ -9,7 +9,7 @@ import { basic, refresh } from '../world/token-endpoint.ts';
 const INACTIVE = { active: false };
 
 eachStore('token revocation', (world) => {
-  it('Spec §4 POST /oauth/revoke, IS-02: ends a person’s access token and its grant, through openid-client', async () => {
+  it('Spec §4 POST /oauth/revoke, IS-02: ends a user’s access token and its grant, through openid-client', async () => {
     const { tokens, configuration } = await signIn(world());
     await tokenRevocation(configuration, tokens.access_token);
     expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
@@ -48,20 +48,17 @@ eachStore('token revocation', (world) => {
 describe('POST /oauth/revoke', () => {
   const world = useWorld();
 
-  it.each(['access_token', 'refresh_token', 'nonsense'])(
-    'IS-10: revokes either kind with token_type_hint %s',
-    async (hint) => {
-      const { tokens } = await signIn(world());
-      const machine = await machineToken(world(), 'reports.read');
-      await revoke(world(), tokens.access_token, 'web', { token_type_hint: hint });
-      expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
-      await revoke(world(), machine, 'svc', { token_type_hint: hint });
-      expect(await introspect(world(), machine)).toEqual(INACTIVE);
-      const other = await signIn(world());
-      await revoke(world(), other.tokens.refresh_token, 'web', { token_type_hint: hint });
-      expect((await refresh(world(), other.tokens.refresh_token)).body['error']).toBe('invalid_grant');
-    },
-  );
+  it.each(['access_token', 'refresh_token', 'nonsense'])('IS-10: revokes with hint %s', async (hint) => {
+    const { tokens } = await signIn(world());
+    const machine = await machineToken(world(), 'reports.read');
+    await revoke(world(), tokens.access_token, 'web', { token_type_hint: hint });
+    expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
+    await revoke(world(), machine, 'svc', { token_type_hint: hint });
+    expect(await introspect(world(), machine)).toEqual(INACTIVE);
+    const other = await signIn(world());
+    await revoke(world(), other.tokens.refresh_token, 'web', { token_type_hint: hint });
+    expect((await refresh(world(), other.tokens.refresh_token)).body['error']).toBe('invalid_grant');
+  });
 
   it('lets a public client revoke what is its own', async () => {
     const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid reports.read' });

@@ -23,17 +23,14 @@ describe('the specification', () => {
     ['GET', '/oauth/logout', 200, 'GET, POST'],
     ['GET', '/.well-known/openid-configuration', 200, 'GET, HEAD, OPTIONS'],
     ['GET', '/oauth/jwks.json', 200, 'GET, HEAD, OPTIONS'],
-  ])(
-    'Spec §4 endpoints, %s %s: is there (%d without parameters), and allows %s',
-    async (method, target, status, allow) => {
-      const answer = await raw(world().base, { method, target });
-      expect(answer.status).toBe(status);
-      // An issuer on plain loopback has no TLS.
-      expect(answer.headers['strict-transport-security']).toBeUndefined();
-      const deleted = await raw(world().base, { method: 'DELETE', target });
-      expect([deleted.status, deleted.headers['allow']]).toEqual([405, allow]);
-    },
-  );
+  ])('Spec §4 endpoints, %s %s: is there (%d), and allows %s', async (method, target, status, allow) => {
+    const answer = await raw(world().base, { method, target });
+    expect(answer.status).toBe(status);
+    // An issuer on plain loopback has no TLS.
+    expect(answer.headers['strict-transport-security']).toBeUndefined();
+    const deleted = await raw(world().base, { method: 'DELETE', target });
+    expect([deleted.status, deleted.headers['allow']]).toEqual([405, allow]);
+  });
 
   it.each([
     ['openid', 'sub'],

@@ -9,6 +9,7 @@ import { begin, codeOf, finishPages, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { giveOneTimeCodes, givePasskey } from '../world/second-factors.ts';
 import { clientCredentials, refresh } from '../world/token-endpoint.ts';
+import { useWorld } from '../world/each-store.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 
 /** Consents are remembered, as they are by default. */
@@ -96,7 +97,6 @@ describe('on Redis, commands', () => {
 });
 
 describe('on lmdb', () => {
-  let world: OpenWorld;
   const counts = { reads: 0, writes: 0 };
   const READS = new Set(['find', 'findByAlias', 'get', 'list']);
   /** The process's own calls. */
@@ -122,10 +122,7 @@ describe('on lmdb', () => {
     close: () => store.close(),
   });
 
-  beforeAll(async () => {
-    world = await startWorld({ handStore, config: CONFIG });
-  });
-  afterAll(() => world.stop());
+  const world = useWorld({ handStore, config: CONFIG });
 
   it('transactions that write are no more than these', async () => {
     const count: Count = async (act) => {
@@ -133,7 +130,7 @@ describe('on lmdb', () => {
       await act();
       return counts.writes;
     };
-    expectAtMost(await countAll(world, count), {
+    expectAtMost(await countAll(world(), count), {
       'machine token': 0,
       'introspection, machine': 0,
       'code flow with sign-in and consent': 12,
@@ -149,7 +146,7 @@ describe('on lmdb', () => {
       await act();
       return counts.reads;
     };
-    expectAtMost(await countAll(world, count), {
+    expectAtMost(await countAll(world(), count), {
       'machine token': 0,
       'introspection, machine': 1,
       'code flow with sign-in and consent': 30,
@@ -161,7 +158,6 @@ describe('on lmdb', () => {
 });
 
 describe('of second factors', () => {
-  let world: OpenWorld;
   const asked: string[] = [];
 
   const handStore = (store: Store): Store => ({
@@ -177,29 +173,26 @@ describe('of second factors', () => {
     close: () => store.close(),
   });
 
-  beforeAll(async () => {
-    const sign_in = { passkeys: true, one_time_codes: true };
-    world = await startWorld({ handStore, issuer: 'https://id.example', config: { ...CONFIG, sign_in } });
-  });
-  afterAll(() => world.stop());
+  const sign_in = { passkeys: true, one_time_codes: true };
+  const world = useWorld({ handStore, issuer: 'https://id.example', config: { ...CONFIG, sign_in } });
 
   /** The number of calls of each page and form of a sign-in, until the app has its code. */
   async function askedBy(show: (browser: Browser, page: Page) => Promise<Page>): Promise<number> {
-    const { browser, page } = await begin(world);
+    const { browser, page } = await begin(world());
     asked.length = 0;
     expect(codeOf(await finishPages(browser, await show(browser, page), 'alice'))).toBeDefined();
     return asked.length;
   }
 
-  it('documents are looked up by their key, a few times in a whole sign-in, however many people have them', async () => {
-    const app = await giveOneTimeCodes(world);
+  it('documents are looked up by their key, a few times in a whole sign-in, however many users have them', async () => {
+    const app = await giveOneTimeCodes(world());
     const byCode = await askedBy(async (browser, page) => {
       const step = await signInAs(browser, page, 'alice');
       return browser.submit(step, '/code', { code: app.code() });
     });
-    const key = await givePasskey(world);
+    const key = await givePasskey(world());
     const byPasskey = await askedBy((browser, page) =>
-      browser.submit(page, '/passkey', { response: key.assert(world, page) }),
+      browser.submit(page, '/passkey', { response: key.assert(world(), page) }),
     );
     // A request reads the document once, and once more if it writes it or names a session; a passkey also reads its owner.
     expectAtMost({ byCode, byPasskey }, { byCode: 8, byPasskey: 5 });

@@ -3,9 +3,10 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type AuthorizeOptions, signIn } from '../world/app.ts';
-import { GENEROUS, type OpenWorld, startWorld } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
+import { GENEROUS } from '../world/world.ts';
 
 const FLOWS = 10;
 /** The number of users without any stored data, one for each flow that begins with a password. */
@@ -24,15 +25,11 @@ const READER = `
   console.log(store.getStats().lastTxnId);
 `;
 
-let world: OpenWorld;
-beforeAll(async () => {
-  world = await startWorld({ crowd: CROWD, config: { ...GENEROUS, lifetimes: { consent: '30d' } } });
-});
-afterAll(() => world.stop());
+const world = useWorld({ crowd: CROWD, config: { ...GENEROUS, lifetimes: { consent: '30d' } } });
 
 /** Runs in a separate process: LMDB forbids this one to open the folder twice. */
 async function lastTransaction(): Promise<number> {
-  const args = ['--input-type=module', '--eval', READER, path.join(world.folder, 'data')];
+  const args = ['--input-type=module', '--eval', READER, path.join(world().folder, 'data')];
   return Number((await promisify(execFile)(process.execPath, args)).stdout);
 }
 
@@ -44,7 +41,7 @@ async function commitsOf(flow: (turn: number) => Promise<unknown>): Promise<numb
 
 it('a flow commits no more often than this', async () => {
   const withoutConsent = { client: 'first-party', scope: 'openid email' } as const;
-  const flow = async (options: AuthorizeOptions) => signIn(world, options);
+  const flow = async (options: AuthorizeOptions) => signIn(world(), options);
   const { browser } = await flow(withoutConsent);
   await flow({ client: 'web', scope: 'openid' });
 

@@ -14,77 +14,67 @@ const ROUNDS = rounds(100, 12);
 /** Without offline_access a code and its tokens are bound to the session and end with it. */
 const SCOPE = 'openid reports.read';
 
-eachStore(
-  'tabs of one browser',
-  (running) => {
-    it(`two tabs that come back at once both get a code that works, in ${ROUNDS} rounds`, async () => {
-      const world = running();
-      const tabs = await signedInBrowser(world);
-      for (let round = 0; round < ROUNDS; round += 1) {
-        // Two apps, the same app twice, and an app without any page beside one with a page.
-        const [left, right] = [['web', 'web2'] as const, ['web', 'web'] as const][round % 2] ?? [
-          'web',
-          'web',
-        ];
-        const steps = [
-          await lastStep(
-            world,
-            tabs.browser,
-            authorizationUrl(world, { client_id: left, scope: SCOPE, prompt: 'consent' }),
-          ),
-          round % 4 < 2
-            ? await lastStep(
-                world,
-                tabs.browser,
-                authorizationUrl(world, { client_id: right, scope: SCOPE, prompt: 'consent' }),
-              )
-            : () =>
-                tabs.browser.request(
-                  authorizationUrl(world, { client_id: right, scope: SCOPE, prompt: 'none' }),
-                ),
-        ];
-        const pages = await Promise.all(steps.map((step) => step()));
-        await expectCode(world, pages[0], left, round);
-        await expectCode(world, pages[1], right, round);
-        await tabs.expectIntact(round);
-      }
-    });
-
-    it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
-      const world = running();
-      for (let round = 0; round < rounds(20, 8); round += 1) {
-        const browser = newBrowser(world);
-        await finishLogin(browser, authorizationUrl(world, { client_id: 'native', scope: 'openid' }));
-        const clients = round % 2 === 0 ? (['web', 'web2'] as const) : (['web', 'web'] as const);
-        const steps = [];
-        for (const client of clients)
-          steps.push(
-            await lastStep(world, browser, authorizationUrl(world, { client_id: client, scope: SCOPE })),
-          );
-        const pages = await Promise.all(steps.map((step) => step()));
-        for (const [index, client] of clients.entries()) await expectCode(world, pages[index], client, round);
-      }
-    });
-
-    it(`a page that comes back twice at once gives one code that works, in ${ROUNDS} rounds`, async () => {
-      const world = running();
-      const tabs = await signedInBrowser(world);
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const step = await lastStep(
-          world,
+eachStore('tabs of one browser', { config: GENEROUS }, (world) => {
+  it(`two tabs that come back at once both get a code that works, in ${ROUNDS} rounds`, async () => {
+    const tabs = await signedInBrowser(world());
+    for (let round = 0; round < ROUNDS; round += 1) {
+      // Two apps, the same app twice, and an app without any page beside one with a page.
+      const [left, right] = [['web', 'web2'] as const, ['web', 'web'] as const][round % 2] ?? ['web', 'web'];
+      const steps = [
+        await lastStep(
+          world(),
           tabs.browser,
-          authorizationUrl(world, { scope: SCOPE, prompt: 'consent' }),
+          authorizationUrl(world(), { client_id: left, scope: SCOPE, prompt: 'consent' }),
+        ),
+        round % 4 < 2
+          ? await lastStep(
+              world(),
+              tabs.browser,
+              authorizationUrl(world(), { client_id: right, scope: SCOPE, prompt: 'consent' }),
+            )
+          : () =>
+              tabs.browser.request(
+                authorizationUrl(world(), { client_id: right, scope: SCOPE, prompt: 'none' }),
+              ),
+      ];
+      const pages = await Promise.all(steps.map((step) => step()));
+      await expectCode(world(), pages[0], left, round);
+      await expectCode(world(), pages[1], right, round);
+      await tabs.expectIntact(round);
+    }
+  });
+
+  it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
+    for (let round = 0; round < rounds(20, 8); round += 1) {
+      const browser = newBrowser(world());
+      await finishLogin(browser, authorizationUrl(world(), { client_id: 'native', scope: 'openid' }));
+      const clients = round % 2 === 0 ? (['web', 'web2'] as const) : (['web', 'web'] as const);
+      const steps = [];
+      for (const client of clients)
+        steps.push(
+          await lastStep(world(), browser, authorizationUrl(world(), { client_id: client, scope: SCOPE })),
         );
-        const pages = await Promise.all([step(), step()]);
-        const won = pages.filter(({ status }) => status === 303);
-        expect(won, `round ${round}`).toHaveLength(1);
-        await expectCode(world, won[0], 'web', round);
-        await tabs.expectIntact(round);
-      }
-    });
-  },
-  { config: GENEROUS },
-);
+      const pages = await Promise.all(steps.map((step) => step()));
+      for (const [index, client] of clients.entries()) await expectCode(world(), pages[index], client, round);
+    }
+  });
+
+  it(`a page that comes back twice at once gives one code that works, in ${ROUNDS} rounds`, async () => {
+    const tabs = await signedInBrowser(world());
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const step = await lastStep(
+        world(),
+        tabs.browser,
+        authorizationUrl(world(), { scope: SCOPE, prompt: 'consent' }),
+      );
+      const pages = await Promise.all([step(), step()]);
+      const won = pages.filter(({ status }) => status === 303);
+      expect(won, `round ${round}`).toHaveLength(1);
+      await expectCode(world(), won[0], 'web', round);
+      await tabs.expectIntact(round);
+    }
+  });
+});
 
 /** A signed-in browser, with an access token that is valid as long as its session. */
 async function signedInBrowser(world: World) {

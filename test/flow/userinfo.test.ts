@@ -21,21 +21,18 @@ anyStore('userinfo', (world) => {
     ['openid profile', { ...SUB, ...PROFILE }],
     ['openid email profile', { ...SUB, ...EMAIL, ...PROFILE }],
     ['openid reports.read', SUB],
-  ])(
-    'Spec §4 GET /oauth/userinfo, IS-27: gives for "%s" exactly the claims of these scopes',
-    async (scope, claims) => {
-      const { tokens, configuration } = await signIn(world(), { scope });
-      const answer = await userinfo(world(), tokens.access_token);
-      expect(answer.status).toBe(200);
-      expect(answer.body).toEqual(claims);
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-      expect(await fetchUserInfo(configuration, tokens.access_token, PEOPLE.alice)).toEqual(claims);
-      // OIDC Core §5.4: with an access token, the claims are at userinfo and not in the ID token.
-      const members = Object.keys(decodeJwt(tokens.id_token ?? '')).toSorted();
-      expect(members).toEqual(['aud', 'exp', 'iat', 'iss', 'nonce', 'sub']);
-    },
-  );
+  ])('Spec §4 GET /oauth/userinfo, IS-27: gives for "%s" exactly its claims', async (scope, claims) => {
+    const { tokens, configuration } = await signIn(world(), { scope });
+    const answer = await userinfo(world(), tokens.access_token);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual(claims);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await fetchUserInfo(configuration, tokens.access_token, PEOPLE.alice)).toEqual(claims);
+    // OIDC Core §5.4: with an access token, the claims are at userinfo and not in the ID token.
+    const members = Object.keys(decodeJwt(tokens.id_token ?? '')).toSorted();
+    expect(members).toEqual(['aud', 'exp', 'iat', 'iss', 'nonce', 'sub']);
+  });
 
   it('F1-27: has the login name of a user of the store, or the name that was given', async () => {
     const people = createStoredUsers(world().openedStore);

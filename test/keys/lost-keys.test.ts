@@ -104,46 +104,42 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
 
 const turns = createTurns();
 
-eachStore(
-  'a running node whose store lost ring and pepper',
-  (world) => {
-    it.each([
-      ['ring', RING_ID],
-      ['pepper', PEPPER_ID],
-    ])('KY-27: says so at readiness, and writes nothing: the %s', async (_what, lost) => {
-      const { documents } = world().openedStore;
-      const { value = '' } = (await documents.get(KEYS_COLLECTION, lost)) ?? {};
-      await remove(documents, lost);
-      await turns.turn();
-      const { status, problems } = await readiness(world());
-      expect([status, problems]).toEqual([503, [expect.stringContaining('is gone from the store')]]);
-      expect(await documents.get(KEYS_COLLECTION, lost)).toBeUndefined();
-      await documents.put(KEYS_COLLECTION, lost, value, 0);
-      await turns.turn();
-      expect(await readiness(world())).toEqual({ status: 200, problems: [] });
-    });
+eachStore('a running node whose store lost ring and pepper', { rotationTimer: turns.timer }, (world) => {
+  it.each([
+    ['ring', RING_ID],
+    ['pepper', PEPPER_ID],
+  ])('KY-27: says so at readiness, and writes nothing: the %s', async (_what, lost) => {
+    const { documents } = world().openedStore;
+    const { value = '' } = (await documents.get(KEYS_COLLECTION, lost)) ?? {};
+    await remove(documents, lost);
+    await turns.turn();
+    const { status, problems } = await readiness(world());
+    expect([status, problems]).toEqual([503, [expect.stringContaining('is gone from the store')]]);
+    expect(await documents.get(KEYS_COLLECTION, lost)).toBeUndefined();
+    await documents.put(KEYS_COLLECTION, lost, value, 0);
+    await turns.turn();
+    expect(await readiness(world())).toEqual({ status: 200, problems: [] });
+  });
 
-    it('leaves the keys that another node has made, says so at readiness at once, and signs nothing', async () => {
-      const { documents } = world().openedStore;
-      for (const id of [RING_ID, PEPPER_ID]) await remove(documents, id);
-      const other = keyStoreOf(world().openedStore);
-      await other.ensure();
-      // Works however often the other installation has rotated.
-      const kids = (await rotateByHand(other)).keys.map(({ kid }) => kid);
-      await turns.turn();
-      expect(await readiness(world())).toEqual({
-        status: 503,
-        problems: [
-          `the stored keys can't be used: ${OTHER_KEYS}`,
-          'this node does not sign tokens until its keys are confirmed again',
-        ],
-      });
-      expect((await clientCredentials(world())).status).toBe(503);
-      expect((await other.load()).keys.map(({ kid }) => kid)).toEqual(kids);
+  it('leaves the keys that another node has made, says so at readiness at once, and signs nothing', async () => {
+    const { documents } = world().openedStore;
+    for (const id of [RING_ID, PEPPER_ID]) await remove(documents, id);
+    const other = keyStoreOf(world().openedStore);
+    await other.ensure();
+    // Works however often the other installation has rotated.
+    const kids = (await rotateByHand(other)).keys.map(({ kid }) => kid);
+    await turns.turn();
+    expect(await readiness(world())).toEqual({
+      status: 503,
+      problems: [
+        `the stored keys can't be used: ${OTHER_KEYS}`,
+        'this node does not sign tokens until its keys are confirmed again',
+      ],
     });
-  },
-  { rotationTimer: turns.timer },
-);
+    expect((await clientCredentials(world())).status).toBe(503);
+    expect((await other.load()).keys.map(({ kid }) => kid)).toEqual(kids);
+  });
+});
 
 describe('nodes whose Redis is emptied', () => {
   let redis: RedisServer;

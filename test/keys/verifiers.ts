@@ -9,10 +9,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose';
 
-export type Verifier = {
-  readonly name: string;
-  readonly getKey: JWTVerifyGetKey;
-};
+export type Verifier = { readonly name: string; readonly getKey: JWTVerifyGetKey };
 
 const MINUTE = 60_000;
 

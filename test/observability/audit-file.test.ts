@@ -66,23 +66,20 @@ describe('CF-15: the audit trail in a file', () => {
     expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued', 'service_stopped']);
   });
 
-  it.each(PROCESSES)(
-    "goes on in the old file, and says so, when it can't be opened again: %i process(es)",
-    async (workers) => {
-      await configureAudit({ audit: 'file:audit/trail.jsonl', ...inProcesses(workers) });
-      const service = await startProcess(world.configFile);
-      const old = path.join(folder, 'old');
-      await rename(path.join(folder, 'audit'), old);
-      await writeFile(path.join(folder, 'audit'), 'in the way');
-      process.kill(service.pid, 'SIGHUP');
-      await vi.waitFor(() => expect(service.stderr()).toContain('could not be reopened'), MACHINE_MS);
-      await machineToken(world);
-      expect((await service.end()).code).toBe(0);
-      const events = (await recordsIn(path.join(old, 'trail.jsonl'))).map(({ event }) => event);
-      expect(events).toContain('token_issued');
-      expect(events.at(-1)).toBe('service_stopped');
-    },
-  );
+  it.each(PROCESSES)('keeps the old file if the new one fails: %i process(es)', async (workers) => {
+    await configureAudit({ audit: 'file:audit/trail.jsonl', ...inProcesses(workers) });
+    const service = await startProcess(world.configFile);
+    const old = path.join(folder, 'old');
+    await rename(path.join(folder, 'audit'), old);
+    await writeFile(path.join(folder, 'audit'), 'in the way');
+    process.kill(service.pid, 'SIGHUP');
+    await vi.waitFor(() => expect(service.stderr()).toContain('could not be reopened'), MACHINE_MS);
+    await machineToken(world);
+    expect((await service.end()).code).toBe(0);
+    const events = (await recordsIn(path.join(old, 'trail.jsonl'))).map(({ event }) => event);
+    expect(events).toContain('token_issued');
+    expect(events.at(-1)).toBe('service_stopped');
+  });
 
   it("says once that it can't be written, shows what waits, and loses none of it", async () => {
     await configureAudit({ audit: 'file:audit/trail.jsonl' });

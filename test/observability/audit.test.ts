@@ -29,7 +29,7 @@ async function recordsOf(act: () => Promise<unknown>): Promise<AuditRecord[]> {
 const shapeOf = ({ event, outcome }: AuditRecord) => `${event} ${outcome}`;
 
 describe('CF-15: the audit trail', () => {
-  it('has a sign-in, the consent and the tokens of one flow, each with person, client, address and request', async () => {
+  it('has a sign-in, the consent and the tokens of one flow, each with user, client, address and request', async () => {
     const records = await recordsOf(() => signIn(world()));
     expect(records.map(shapeOf)).toEqual(['sign_in success', 'consent success', 'token_issued success']);
     for (const record of records) {
@@ -41,7 +41,7 @@ describe('CF-15: the audit trail', () => {
     expect(records[2]).toMatchObject({ grant_type: 'authorization_code' });
   });
 
-  it('has a sign-in that failed, with who was meant where that is somebody, and never what was typed', async () => {
+  it('has a failed sign-in, with the user if there is one, and never what was typed', async () => {
     async function fail(username: string) {
       const { browser, page } = await begin(world());
       await browser.submit(page, '/login', { username, password: 'canary-wrong-password' });
@@ -170,7 +170,7 @@ describe('CF-15: the audit trail', () => {
     expect(records.map(shapeOf)).toEqual(['grant_ended success', 'token_issued failure']);
   });
 
-  it('has a sign-out once somebody has signed out, and none for who stays', async () => {
+  it('has a sign-out once a user has signed out, and none for a user who stays', async () => {
     const { browser } = await signIn(world());
     const ask = await browser.open(`${world().issuer}/oauth/logout`);
     expect(await recordsOf(() => browser.submit(ask, '/logout/confirm', {}))).toEqual([]);
@@ -182,7 +182,7 @@ describe('CF-15: the audit trail', () => {
     });
   });
 
-  it('has a sign-out of the one who was signed in, when somebody else signs in', async () => {
+  it('has a sign-out of one user when another signs in', async () => {
     const { browser } = await signIn(world());
     const records = await recordsOf(() =>
       authorize(world(), { browser, person: 'bob', scope: 'openid', parameters: { prompt: 'login' } }),
@@ -290,10 +290,7 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
       canFinish ? exchange(...claim) : Promise.reject(new StoreUnavailable());
     return Object.assign(store, { records: { ...store.records, exchange: finish } });
   }
-  const limited = useWorld({
-    config: { rate_limits: { sign_in: '1/1m' } },
-    handStore: fragile,
-  });
+  const limited = useWorld({ config: { rate_limits: { sign_in: '1/1m' } }, handStore: fragile });
 
   async function recordsIn(act: () => Promise<unknown>): Promise<AuditRecord[]> {
     const before = limited().recorded.audit('sign_in').length;
@@ -301,7 +298,7 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
     return limited().recorded.audit('sign_in').slice(before);
   }
 
-  it('names who was meant when there were too many attempts, and nobody for a name that nobody has', async () => {
+  it('names the user when there were too many attempts, and none for an unknown username', async () => {
     for (const [username, id] of [
       ['bob', PEOPLE.bob],
       ['canary-nobody', undefined],
@@ -384,7 +381,7 @@ describe('IN-08: the search for secrets in what is reported', () => {
   });
 });
 
-it('IN-08: a client that nobody knows is named in the log by the beginning of its name, which may be a token in the wrong place', async () => {
+it('IN-08: the log has only the beginning of an unknown client_id, which may be a misplaced token', async () => {
   const token = await machineToken(world());
   const before = world().recorded.log.length;
   for (const client_id of [token, 'wep']) {

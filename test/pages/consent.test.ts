@@ -16,7 +16,7 @@ import {
 import { introspect, revoke } from '../world/presented-tokens.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { API, GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
+import { API, GENEROUS, PEOPLE, worldClients, type WorldOptions } from '../world/world.ts';
 import { DAY, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 
@@ -45,16 +45,13 @@ describe('the words of a consent', () => {
   it.each([
     ['by its scope', {}],
     ['by resource', { resource: API }],
-  ])(
-    'name the API that a token is for, %s, also where its scopes were allowed before',
-    async (_how, named) => {
-      const first = { scope: 'openid reports.read', ...named };
-      const { browser } = await complete(world(), 'alice', first);
-      const { page } = await begin(world(), { ...named, scope: 'openid email reports.read' }, { browser });
-      expect(page.text).toContain('<h2 id="api-0"><bdi>Reports</bdi></h2>');
-      expect(wordsOf(page)).toEqual(['See your email address', 'Read your reports']);
-    },
-  );
+  ])('name the API that a token is for, %s, even if allowed before', async (_how, named) => {
+    const first = { scope: 'openid reports.read', ...named };
+    const { browser } = await complete(world(), 'alice', first);
+    const { page } = await begin(world(), { ...named, scope: 'openid email reports.read' }, { browser });
+    expect(page.text).toContain('<h2 id="api-0"><bdi>Reports</bdi></h2>');
+    expect(wordsOf(page)).toEqual(['See your email address', 'Read your reports']);
+  });
 
   it('ask about an API without scopes, by its name, once', async () => {
     const { browser } = await complete(world(), 'alice', { scope: 'openid' });
@@ -94,68 +91,66 @@ describe('the words of a consent', () => {
   });
 });
 
-anyStore(
-  'a consent',
-  (world) => {
-    it('is remembered in another browser, for that person, that app and those scopes alone', async () => {
-      await complete(world());
-      expect((await enterPassword(world())).page.url).toContain('code=');
-
-      const asked = (await enterPassword(world(), { scope: 'openid email profile reports.read' })).page;
-      expect(titleOf(asked)).toBe(ASKS);
-      expect(asked.text).not.toContain('See your email address');
-
-      expect(titleOf((await enterPassword(world(), {}, { person: 'bob' })).page)).toBe(ASKS);
-
-      expect(
-        titleOf(
-          (await enterPassword(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' })).page,
-        ),
-      ).toBe(ASKS);
-    });
-
-    it('grows by what is allowed later, also in a browser that is signed in', async () => {
-      const { browser } = await complete(world(), 'alice', { scope: 'openid' });
-      await complete(world(), 'alice', { scope: 'openid email profile' });
-      expect(await silently(world(), browser, { scope: 'openid profile' })).toBe('signed in');
-    });
-
-    it('of an API without scopes is remembered in another browser', async () => {
-      const request = { scope: 'openid', resource: BARE };
-      await complete(world(), 'bob', request);
-      expect((await enterPassword(world(), request, { person: 'bob' })).page.url).toContain('code=');
-    });
-
-    it('survives signing out', async () => {
-      const { browser } = await complete(world());
-      await signOut(world(), browser);
-      const { page } = await begin(world(), {}, { browser });
-      expect((await signInAs(browser, page, 'alice')).url).toContain('code=');
-    });
-
-    it('is withdrawn by revoking a token of the app, and by nobody else’s revocation', async () => {
-      const { tokens } = await signIn(world(), { scope: 'openid email' });
-      const token = tokens.access_token;
-      const foreign = await revoke(world(), token, 'web2');
-      expect(foreign.status).toBe(400);
-      expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
-      expect((await enterPassword(world(), { scope: 'openid email' })).page.url).toContain('code=');
-
-      await revoke(world(), token);
-      expect(titleOf((await enterPassword(world(), { scope: 'openid email' })).page)).toBe(ASKS);
-    });
+const ASKED = {
+  config: {
+    ...REMEMBERED,
+    resources: [
+      { resource: API, scopes: ['reports.read', 'reports.write'] },
+      { resource: BARE, clients: ['web'] },
+    ],
+    clients: worldClients().filter(({ client_id: id }) => id !== 'svc'),
   },
-  {
-    config: {
-      ...REMEMBERED,
-      resources: [
-        { resource: API, scopes: ['reports.read', 'reports.write'] },
-        { resource: BARE, clients: ['web'] },
-      ],
-      clients: worldClients().filter(({ client_id: id }) => id !== 'svc'),
-    },
-  },
-);
+};
+
+anyStore('a consent', ASKED, (world) => {
+  it('is remembered in another browser, for that user, that app and those scopes alone', async () => {
+    await complete(world());
+    expect((await enterPassword(world())).page.url).toContain('code=');
+
+    const asked = (await enterPassword(world(), { scope: 'openid email profile reports.read' })).page;
+    expect(titleOf(asked)).toBe(ASKS);
+    expect(asked.text).not.toContain('See your email address');
+
+    expect(titleOf((await enterPassword(world(), {}, { person: 'bob' })).page)).toBe(ASKS);
+
+    expect(
+      titleOf(
+        (await enterPassword(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' })).page,
+      ),
+    ).toBe(ASKS);
+  });
+
+  it('grows by what is allowed later, also in a browser that is signed in', async () => {
+    const { browser } = await complete(world(), 'alice', { scope: 'openid' });
+    await complete(world(), 'alice', { scope: 'openid email profile' });
+    expect(await silently(world(), browser, { scope: 'openid profile' })).toBe('signed in');
+  });
+
+  it('of an API without scopes is remembered in another browser', async () => {
+    const request = { scope: 'openid', resource: BARE };
+    await complete(world(), 'bob', request);
+    expect((await enterPassword(world(), request, { person: 'bob' })).page.url).toContain('code=');
+  });
+
+  it('survives signing out', async () => {
+    const { browser } = await complete(world());
+    await signOut(world(), browser);
+    const { page } = await begin(world(), {}, { browser });
+    expect((await signInAs(browser, page, 'alice')).url).toContain('code=');
+  });
+
+  it('is withdrawn by revoking a token of the app, and not by the revocation of another app', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid email' });
+    const token = tokens.access_token;
+    const foreign = await revoke(world(), token, 'web2');
+    expect(foreign.status).toBe(400);
+    expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
+    expect((await enterPassword(world(), { scope: 'openid email' })).page.url).toContain('code=');
+
+    await revoke(world(), token);
+    expect(titleOf((await enterPassword(world(), { scope: 'openid email' })).page)).toBe(ASKS);
+  });
+});
 
 describe('the memory of a consent', () => {
   standingClock();
@@ -207,43 +202,41 @@ const asMade = (record: NewRecord) =>
   isEarlier ? { ...record, payload: record.payload.replace(/,"consent":"\w+"/, '') } : record;
 const OWN = { ...GENEROUS, clients: worldClients({ web: { consent: 'implicit' } }) };
 
-eachStore(
-  'a client that loses consent: implicit',
-  (world) => {
-    const byFile = { parameters: { prompt: 'login' } };
-    const works = async ({ tokens }: Awaited<ReturnType<typeof signIn>>, caller: 'web' | 'web2' = 'web') => {
-      const { active } = await introspect(world(), tokens.access_token, caller);
-      return [active, (await refresh(world(), tokens.refresh_token, {}, caller)).status];
-    };
-
-    it('F1-21: loses what the file allowed it, for good, and no more than that', async () => {
-      const own = await signIn(world(), byFile);
-      isEarlier = true;
-      const [unnamed, other] = [await signIn(world(), byFile), await signIn(world(), { client: 'web2' })];
-      isEarlier = false;
-      const code = await takeCode(world(), byFile);
-      const asked = await signIn(world(), { person: 'bob', scope: 'openid offline_access' });
-      const { browser } = asked;
-      const wider = await signIn(world(), { ...byFile, browser, person: 'bob', scope: 'openid profile' });
-
-      await world().reload({ ...OWN, clients: worldClients() });
-      for (const one of [own, unnamed]) expect(await works(one)).toEqual([false, 400]);
-      expect(await works(other, 'web2')).toEqual([true, 200]);
-      await expect(exchange(code)).rejects.toThrow();
-      expect(await introspect(world(), wider.tokens.access_token, 'web')).toEqual({ active: false });
-      expect(await works(asked)).toEqual([true, 200]);
-      expect(await silently(world(), own.browser)).toBe('consent_required');
-
-      await world().reload(OWN);
-      expect(await works(own)).toEqual([false, 400]);
-    });
+const EARLIER = {
+  config: OWN,
+  // Grants of an earlier version don't record who allowed them.
+  handStore: (store) => {
+    const { exchange: _none, ...records } = store.records;
+    return { ...store, records: { ...records, save: (record) => records.save(asMade(record)) } };
   },
-  {
-    config: OWN,
-    // Grants of an earlier version don't record who allowed them.
-    handStore: (store) => {
-      const { exchange: _none, ...records } = store.records;
-      return { ...store, records: { ...records, save: (record) => records.save(asMade(record)) } };
-    },
-  },
-);
+} satisfies WorldOptions;
+
+eachStore('a client that loses consent: implicit', EARLIER, (world) => {
+  const byFile = { parameters: { prompt: 'login' } };
+  const works = async ({ tokens }: Awaited<ReturnType<typeof signIn>>, caller: 'web' | 'web2' = 'web') => {
+    const { active } = await introspect(world(), tokens.access_token, caller);
+    return [active, (await refresh(world(), tokens.refresh_token, {}, caller)).status];
+  };
+
+  it('F1-21: loses what the file allowed it, for good, and no more than that', async () => {
+    const own = await signIn(world(), byFile);
+    isEarlier = true;
+    const [unnamed, other] = [await signIn(world(), byFile), await signIn(world(), { client: 'web2' })];
+    isEarlier = false;
+    const code = await takeCode(world(), byFile);
+    const asked = await signIn(world(), { person: 'bob', scope: 'openid offline_access' });
+    const { browser } = asked;
+    const wider = await signIn(world(), { ...byFile, browser, person: 'bob', scope: 'openid profile' });
+
+    await world().reload({ ...OWN, clients: worldClients() });
+    for (const one of [own, unnamed]) expect(await works(one)).toEqual([false, 400]);
+    expect(await works(other, 'web2')).toEqual([true, 200]);
+    await expect(exchange(code)).rejects.toThrow();
+    expect(await introspect(world(), wider.tokens.access_token, 'web')).toEqual({ active: false });
+    expect(await works(asked)).toEqual([true, 200]);
+    expect(await silently(world(), own.browser)).toBe('consent_required');
+
+    await world().reload(OWN);
+    expect(await works(own)).toEqual([false, 400]);
+  });
+});

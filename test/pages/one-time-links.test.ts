@@ -7,7 +7,7 @@ import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser, silently, titleOf, tryPassword } from '../world/person.ts';
 import { limitsOf } from '../world/stored.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
+import { GENEROUS, type World, WORLD_ENV, type WorldOptions } from '../world/world.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
@@ -136,7 +136,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     await expectDead(deleted);
   });
 
-  it('is refused for people of the file, and where another verb is meant', async () => {
+  it('is refused for users of the file, and where another verb is meant', async () => {
     const refused = async (...args: string[]) => {
       const { code, stderr } = await userVerb(world, args);
       expect(code).toBeGreaterThan(0);
@@ -154,175 +154,171 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
   });
 });
 
-eachStore(
-  'a one-time link',
-  (world) => {
-    standingClock();
-    const link = (...args: string[]) => linkOf(world(), args, runVerb);
-    const used = () => world().recorded.audit('link_used');
-
-    it('takes a password by the rules, from its own page, and a refused one leaves it as it was', async () => {
-      const browser = newBrowser(world());
-      const reset = await link('invite', 'ida');
-      let page = await browser.open(reset);
-      expect(page.text).toContain('At least 15 characters');
-      const refused = [
-        [chosen('Zq7!'), 'Too short.'],
-        [chosen('a'.repeat(1025)), 'Too long.'],
-        [chosen('passwordpassword'), 'Too easy to guess.'],
-        [chosen('ida-ida-ida-ida-ida'), 'Too easy to guess.'],
-        [{ password: PASSWORD, again: OTHER }, 'The passwords don’t match.'],
-      ] as const;
-      for (const [fields, words] of refused) {
-        page = await browser.submit(page, tokenOf(reset), fields);
-        expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
-        expect(page.text).not.toContain(fields.password);
-      }
-      const { action, fields } = formOf(page, tokenOf(reset));
-      const send = (form: Record<string, string>, headers: Record<string, string> = {}) =>
-        browser.post(action, form, headers);
-      const all = { ...fields, ...chosen() };
-      expect((await send(chosen())).status).toBe(403);
-      expect((await send({ ...all, csrf: 'x' })).status).toBe(403);
-      expect((await send(all, { origin: 'https://evil.example' })).status).toBe(403);
-      expect((await send(all, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
-      expect((await send(all, { 'content-type': 'text/plain' })).status).toBe(415);
-      expect((await tryPassword(world(), 'ida', PASSWORD)).status).toBe(401);
-      const { status, headers } = await send(all);
-      expect([status, headers.get('location')]).toEqual([303, `${world().issuer}/interaction/done/invite`]);
-      expect(isIn(await tryPassword(world(), 'ida', PASSWORD))).toBe(true);
-    });
-
-    it('MF-44: goes to no other site, into no line and not into the store', async () => {
-      await userVerb(world(), ['add', 'lena'], PASSWORD, runVerb);
-      const reset = await link('reset', 'lena');
-      const page = await newBrowser(world()).open(reset);
-      expect(page.headers.get('referrer-policy')).toBe('same-origin');
-      const { host } = new URL(world().issuer);
-      const loaded = [
-        ...page.text.matchAll(/<(?:link|script|img|source)\b[^>]*(?:href|src|srcset)="([^"]+)"/g),
-      ];
-      expect(loaded.map(([, url = '']) => new URL(url, reset).host)).toEqual(loaded.map(() => host));
-      expect(loaded).not.toEqual([]);
-      await follow(world(), reset, chosen(OTHER));
-      await newBrowser(world()).open(reset);
-      const lines = [...world().recorded.log, ...world().recorded.auditLines].join('');
-      expect(lines).not.toContain(tokenOf(reset));
-      const data = await readFile(path.join(world().folder, 'data', 'data.mdb'), 'latin1').catch(
-        () => undefined,
-      );
-      if (data !== undefined) {
-        expect(data).toContain('OneTimeLink');
-        expect(data).not.toContain(tokenOf(reset));
-      }
-      const { result } = await userVerb(world(), ['list', 'lena'], '', runVerb);
-      const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
-      expect(used().slice(-2)).toMatchObject([
-        { ...of, outcome: 'success' },
-        { ...of, outcome: 'failure', reason: 'used' },
-      ]);
-    });
-
-    it('F1-22: in a loop checks ten passwords an hour, and keeps no other link waiting', async () => {
-      const [looped, other] = [await link('invite', 'olga'), await link('invite', 'pia')];
-      const browser = newBrowser(world());
-      const page = await browser.open(looped);
-      const loop = Array.from({ length: 14 }, async () =>
-        browser.submit(page, tokenOf(looped), chosen('short')),
-      );
-      const done = follow(world(), other);
-      const statuses = (await Promise.all(loop)).map(({ status }) => status).toSorted((a, b) => a - b);
-      expect(statuses).toEqual([...Array<number>(10).fill(422), 429, 429, 429, 429]);
-      expect((await done).status).toBe(200);
-      const hit = world().recorded.audit('limit_reached').at(-1);
-      expect(hit).toMatchObject({ limit: 'new_passwords' });
-    });
-
-    it('ends after a day, by the clock of the store', async () => {
-      const url = await link('invite', 'mia');
-      const browser = newBrowser(world());
-      const open = await browser.open(url);
-      // The command line uses the machine's own clock, which continues meanwhile.
-      moveClock(DAY - 20 * MINUTE);
-      expect((await newBrowser(world()).open(url)).status).toBe(200);
-      moveClock(40 * MINUTE);
-      expect((await newBrowser(world()).open(url)).status).toBe(410);
-      moveClock(MINUTE);
-      expect((await browser.submit(open, tokenOf(url), chosen())).status).toBe(410);
-      expect(used().at(-1)).toMatchObject({ outcome: 'failure', reason: 'unknown' });
-      // The audit trail gets the next failure, too.
-      moveClock(MINUTE);
-    });
-
-    it('F1-22: is made up a limited number of times by an address and a network, for one record', async () => {
-      const before = used().length;
-      const open = async (address: string) => {
-        const url = `${world().issuer}/interaction/link/${'C'.repeat(43)}`;
-        return (await newBrowser(world()).request(url, { headers: { 'x-forwarded-for': address } })).status;
-      };
-      const statuses: number[] = [];
-      for (let count = 0; count < 62; count += 1) statuses.push(await open('192.0.2.7'));
-      expect(statuses).toEqual([...Array<number>(60).fill(410), 429, 429]);
-      const limits = await limitsOf(world());
-      for (let count = 0; count < 540; count += 1) await limits.takeDeadLink(`192.0.2.${20 + (count % 9)}`);
-      expect([await open('192.0.2.99'), await open('192.0.3.1')]).toEqual([429, 410]);
-      expect(used().slice(before)).toMatchObject([{ reason: 'unknown', times: 1 }]);
-      const hit = world().recorded.audit('limit_reached');
-      expect(hit.slice(-2).map(({ limit }) => limit)).toEqual(['links.address', 'links.network']);
-    });
-
-    it('is limited by address', async () => {
-      let status = 0;
-      for (let count = 0; count < 200 && status !== 429; count += 1) {
-        const url = `${world().issuer}/interaction/link/${'B'.repeat(43)}`;
-        const headers = { 'x-forwarded-for': '198.51.100.9' };
-        status = (await newBrowser(world()).request(url, { method: 'POST', headers })).status;
-      }
-      expect(status).toBe(429);
-    });
+const LINKS = {
+  config: {
+    rate_limits: { ...GENEROUS.rate_limits, authorization: '15/1m' },
+    trusted_proxies: ['127.0.0.1'],
   },
-  {
-    config: {
-      rate_limits: { ...GENEROUS.rate_limits, authorization: '15/1m' },
-      trusted_proxies: ['127.0.0.1'],
-    },
-    rotationTimer: NEVER,
-  },
-);
+  rotationTimer: NEVER,
+};
+
+eachStore('a one-time link', LINKS, (world) => {
+  standingClock();
+  const link = (...args: string[]) => linkOf(world(), args, runVerb);
+  const used = () => world().recorded.audit('link_used');
+
+  it('takes a password by the rules, from its own page, and a refused one leaves it as it was', async () => {
+    const browser = newBrowser(world());
+    const reset = await link('invite', 'ida');
+    let page = await browser.open(reset);
+    expect(page.text).toContain('At least 15 characters');
+    const refused = [
+      [chosen('Zq7!'), 'Too short.'],
+      [chosen('a'.repeat(1025)), 'Too long.'],
+      [chosen('passwordpassword'), 'Too easy to guess.'],
+      [chosen('ida-ida-ida-ida-ida'), 'Too easy to guess.'],
+      [{ password: PASSWORD, again: OTHER }, 'The passwords don’t match.'],
+    ] as const;
+    for (const [fields, words] of refused) {
+      page = await browser.submit(page, tokenOf(reset), fields);
+      expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
+      expect(page.text).not.toContain(fields.password);
+    }
+    const { action, fields } = formOf(page, tokenOf(reset));
+    const send = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+      browser.post(action, form, headers);
+    const all = { ...fields, ...chosen() };
+    expect((await send(chosen())).status).toBe(403);
+    expect((await send({ ...all, csrf: 'x' })).status).toBe(403);
+    expect((await send(all, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await send(all, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    expect((await send(all, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect((await tryPassword(world(), 'ida', PASSWORD)).status).toBe(401);
+    const { status, headers } = await send(all);
+    expect([status, headers.get('location')]).toEqual([303, `${world().issuer}/interaction/done/invite`]);
+    expect(isIn(await tryPassword(world(), 'ida', PASSWORD))).toBe(true);
+  });
+
+  it('MF-44: goes to no other site, into no line and not into the store', async () => {
+    await userVerb(world(), ['add', 'lena'], PASSWORD, runVerb);
+    const reset = await link('reset', 'lena');
+    const page = await newBrowser(world()).open(reset);
+    expect(page.headers.get('referrer-policy')).toBe('same-origin');
+    const { host } = new URL(world().issuer);
+    const loaded = [
+      ...page.text.matchAll(/<(?:link|script|img|source)\b[^>]*(?:href|src|srcset)="([^"]+)"/g),
+    ];
+    expect(loaded.map(([, url = '']) => new URL(url, reset).host)).toEqual(loaded.map(() => host));
+    expect(loaded).not.toEqual([]);
+    await follow(world(), reset, chosen(OTHER));
+    await newBrowser(world()).open(reset);
+    const lines = [...world().recorded.log, ...world().recorded.auditLines].join('');
+    expect(lines).not.toContain(tokenOf(reset));
+    const data = await readFile(path.join(world().folder, 'data', 'data.mdb'), 'latin1').catch(
+      () => undefined,
+    );
+    if (data !== undefined) {
+      expect(data).toContain('OneTimeLink');
+      expect(data).not.toContain(tokenOf(reset));
+    }
+    const { result } = await userVerb(world(), ['list', 'lena'], '', runVerb);
+    const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
+    expect(used().slice(-2)).toMatchObject([
+      { ...of, outcome: 'success' },
+      { ...of, outcome: 'failure', reason: 'used' },
+    ]);
+  });
+
+  it('F1-22: in a loop checks ten passwords an hour, and keeps no other link waiting', async () => {
+    const [looped, other] = [await link('invite', 'olga'), await link('invite', 'pia')];
+    const browser = newBrowser(world());
+    const page = await browser.open(looped);
+    const loop = Array.from({ length: 14 }, async () =>
+      browser.submit(page, tokenOf(looped), chosen('short')),
+    );
+    const done = follow(world(), other);
+    const statuses = (await Promise.all(loop)).map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([...Array<number>(10).fill(422), 429, 429, 429, 429]);
+    expect((await done).status).toBe(200);
+    const hit = world().recorded.audit('limit_reached').at(-1);
+    expect(hit).toMatchObject({ limit: 'new_passwords' });
+  });
+
+  it('ends after a day, by the clock of the store', async () => {
+    const url = await link('invite', 'mia');
+    const browser = newBrowser(world());
+    const open = await browser.open(url);
+    // The command line uses the machine's own clock, which continues meanwhile.
+    moveClock(DAY - 20 * MINUTE);
+    expect((await newBrowser(world()).open(url)).status).toBe(200);
+    moveClock(40 * MINUTE);
+    expect((await newBrowser(world()).open(url)).status).toBe(410);
+    moveClock(MINUTE);
+    expect((await browser.submit(open, tokenOf(url), chosen())).status).toBe(410);
+    expect(used().at(-1)).toMatchObject({ outcome: 'failure', reason: 'unknown' });
+    // The audit trail gets the next failure, too.
+    moveClock(MINUTE);
+  });
+
+  it('F1-22: is made up a limited number of times by an address and a network, for one record', async () => {
+    const before = used().length;
+    const open = async (address: string) => {
+      const url = `${world().issuer}/interaction/link/${'C'.repeat(43)}`;
+      return (await newBrowser(world()).request(url, { headers: { 'x-forwarded-for': address } })).status;
+    };
+    const statuses: number[] = [];
+    for (let count = 0; count < 62; count += 1) statuses.push(await open('192.0.2.7'));
+    expect(statuses).toEqual([...Array<number>(60).fill(410), 429, 429]);
+    const limits = await limitsOf(world());
+    for (let count = 0; count < 540; count += 1) await limits.takeDeadLink(`192.0.2.${20 + (count % 9)}`);
+    expect([await open('192.0.2.99'), await open('192.0.3.1')]).toEqual([429, 410]);
+    expect(used().slice(before)).toMatchObject([{ reason: 'unknown', times: 1 }]);
+    const hit = world().recorded.audit('limit_reached');
+    expect(hit.slice(-2).map(({ limit }) => limit)).toEqual(['links.address', 'links.network']);
+  });
+
+  it('is limited by address', async () => {
+    let status = 0;
+    for (let count = 0; count < 200 && status !== 429; count += 1) {
+      const url = `${world().issuer}/interaction/link/${'B'.repeat(43)}`;
+      const headers = { 'x-forwarded-for': '198.51.100.9' };
+      status = (await newBrowser(world()).request(url, { method: 'POST', headers })).status;
+    }
+    expect(status).toBe(429);
+  });
+});
 
 /** Runs while a link is being used, after it was found valid. */
 let meanwhile: () => Promise<unknown> = () => Promise.resolve();
 
-anyStore(
-  'what happens while a new password is being judged',
-  (world) => {
-    it('a link sets no password when the person was disabled or has another password meanwhile', async () => {
-      await userVerb(world(), ['add', 'nora'], PASSWORD, runVerb);
-      for (const [changed, input] of [
-        ['password', PASSWORD],
-        ['disable', ''],
-      ] as const) {
-        const link = await linkOf(world(), ['reset', 'nora'], runVerb);
-        meanwhile = () => userVerb(world(), [changed, 'nora'], input, runVerb);
-        expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
-      }
-      meanwhile = () => Promise.resolve();
-      await userVerb(world(), ['enable', 'nora'], '', runVerb);
-      expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
-      expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
-    });
-  },
-  {
-    rotationTimer: NEVER,
-    handStore: (store) => ({
-      ...store,
-      documents: {
-        ...store.documents,
-        async put(collection, ...rest) {
-          if (collection === 'account-state') await meanwhile();
-          return store.documents.put(collection, ...rest);
-        },
+const INTERRUPTED = {
+  rotationTimer: NEVER,
+  handStore: (store) => ({
+    ...store,
+    documents: {
+      ...store.documents,
+      async put(collection, ...rest) {
+        if (collection === 'account-state') await meanwhile();
+        return store.documents.put(collection, ...rest);
       },
-    }),
-  },
-);
+    },
+  }),
+} satisfies WorldOptions;
+
+anyStore('what happens while a new password is being judged', INTERRUPTED, (world) => {
+  it('a link sets no password once the user is disabled or has another password', async () => {
+    await userVerb(world(), ['add', 'nora'], PASSWORD, runVerb);
+    for (const [changed, input] of [
+      ['password', PASSWORD],
+      ['disable', ''],
+    ] as const) {
+      const link = await linkOf(world(), ['reset', 'nora'], runVerb);
+      meanwhile = () => userVerb(world(), [changed, 'nora'], input, runVerb);
+      expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
+    }
+    meanwhile = () => Promise.resolve();
+    await userVerb(world(), ['enable', 'nora'], '', runVerb);
+    expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
+    expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
+  });
+});

@@ -113,38 +113,34 @@ const DEAD = {
   refresh: 400,
 };
 
-eachStore(
-  'within one second',
-  (world) => {
-    standingClock();
-    beforeAll(() => changeUser(world(), ['add', 'carol'], `${FIRST}\n`));
+eachStore('within one second', { config: CONFIG }, (world) => {
+  standingClock();
+  beforeAll(() => changeUser(world(), ['add', 'carol'], `${FIRST}\n`));
 
-    it.each<readonly [string, Act, User]>([
-      ['postern user sign-out', signOut, { username: 'alice', password: PASSWORDS.alice }],
-      ['postern user disable and enable', disableAndEnable, { username: 'bob', password: PASSWORDS.bob }],
-      ['postern user password', setPasswordOfStore, { username: 'carol', password: FIRST }],
-      ['another password in the file', setPasswordOfFile, { username: 'alice', password: PASSWORDS.alice }],
-    ])('RT-10: %s ends what was before, and leaves what begins after it', async (_name, act, who) => {
-      const before = await beginAll(world(), who);
-      const person = { ...who, password: await act(world()) };
-      expect(await outcomes(world(), before)).toEqual(DEAD);
+  it.each<readonly [string, Act, User]>([
+    ['postern user sign-out', signOut, { username: 'alice', password: PASSWORDS.alice }],
+    ['postern user disable and enable', disableAndEnable, { username: 'bob', password: PASSWORDS.bob }],
+    ['postern user password', setPasswordOfStore, { username: 'carol', password: FIRST }],
+    ['another password in the file', setPasswordOfFile, { username: 'alice', password: PASSWORDS.alice }],
+  ])('RT-10: %s ends what was before, and leaves what begins after it', async (_name, act, who) => {
+    const before = await beginAll(world(), who);
+    const person = { ...who, password: await act(world()) };
+    expect(await outcomes(world(), before)).toEqual(DEAD);
 
-      const after = await beginAll(world(), person);
-      // The earlier consent has ended too; the new one counts from now on.
-      expect(after.wasAsked).toBe(true);
-      expect((await enterApp(world(), newBrowser(world()), person)).wasAsked).toBe(false);
-      // The earlier browser can sign in again, which restores nothing.
-      expect(await outcomes(world(), await beginAll(world(), person, before.browser))).toEqual(ALIVE);
-      expect(await outcomes(world(), before)).toMatchObject({ userinfo: 401, introspection: false });
-      expect(await outcomes(world(), after)).toEqual(ALIVE);
-    });
+    const after = await beginAll(world(), person);
+    // The earlier consent has ended too; the new one counts from now on.
+    expect(after.wasAsked).toBe(true);
+    expect((await enterApp(world(), newBrowser(world()), person)).wasAsked).toBe(false);
+    // The earlier browser can sign in again, which restores nothing.
+    expect(await outcomes(world(), await beginAll(world(), person, before.browser))).toEqual(ALIVE);
+    expect(await outcomes(world(), before)).toMatchObject({ userinfo: 401, introspection: false });
+    expect(await outcomes(world(), after)).toEqual(ALIVE);
+  });
 
-    it('RT-10: a second act of the same second ends what began after the first', async () => {
-      const who = { username: 'alice', password: await setPasswordOfFile(world()) };
-      const between = await beginAll(world(), who);
-      await setPasswordOfFile(world());
-      expect(await outcomes(world(), between)).toEqual(DEAD);
-    });
-  },
-  { config: CONFIG },
-);
+  it('RT-10: a second act of the same second ends what began after the first', async () => {
+    const who = { username: 'alice', password: await setPasswordOfFile(world()) };
+    const between = await beginAll(world(), who);
+    await setPasswordOfFile(world());
+    expect(await outcomes(world(), between)).toEqual(DEAD);
+  });
+});

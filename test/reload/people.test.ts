@@ -30,61 +30,57 @@ async function alive(world: OpenWorld, { browser, tokens }: Awaited<ReturnType<t
 const EVERYTHING = { session: true, token: true, userinfo: true, refresh: true };
 const NOTHING = { session: false, token: false, userinfo: false, refresh: false };
 
-eachStore(
-  'a person of the store',
-  (world) => {
-    it('F1-29: whose login name the file takes has nothing any more, and starts anew once it is free', async () => {
-      const username = 'person7';
-      const id = idOf(username);
-      const passwordHash = await hashPassword(PASSWORDS.alice);
-      const people = createStoredUsers(world().openedStore);
-      expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
-      const before = await signIn(world(), { person: username });
-      const kept = await signIn(world(), { person: username });
-      const code = await takeCode(world(), { person: username });
-      const key = await givePasskey(world(), username);
-      const byPasskey = async () => {
-        const { browser, page } = await begin(world());
-        return (await browser.submit(page, '/passkey', { response: key.assert(world(), page) })).status;
-      };
-      const byPassword = async () => {
-        const { browser, page } = await begin(world());
-        return (await signInAs(browser, page, username)).status;
-      };
-      expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
+eachStore('a user of the store', { config: CONFIG }, (world) => {
+  it('F1-29: whose login name the file takes has nothing any more, and starts anew once it is free', async () => {
+    const username = 'person7';
+    const id = idOf(username);
+    const passwordHash = await hashPassword(PASSWORDS.alice);
+    const people = createStoredUsers(world().openedStore);
+    expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
+    const before = await signIn(world(), { person: username });
+    const kept = await signIn(world(), { person: username });
+    const code = await takeCode(world(), { person: username });
+    const key = await givePasskey(world(), username);
+    const byPasskey = async () => {
+      const { browser, page } = await begin(world());
+      return (await browser.submit(page, '/passkey', { response: key.assert(world(), page) })).status;
+    };
+    const byPassword = async () => {
+      const { browser, page } = await begin(world());
+      return (await signInAs(browser, page, username)).status;
+    };
+    expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
 
-      await world().reload(CONFIG, { alice: { username: 'Person7' } });
-      expect(await alive(world(), before)).toEqual(NOTHING);
-      await expect(exchange(code)).rejects.toThrow();
-      expect(await byPasskey()).toBe(401);
-      const { recorded } = world();
-      expect(recorded.log.filter((line) => line.includes('username of a user in the store'))).toHaveLength(1);
+    await world().reload(CONFIG, { alice: { username: 'Person7' } });
+    expect(await alive(world(), before)).toEqual(NOTHING);
+    await expect(exchange(code)).rejects.toThrow();
+    expect(await byPasskey()).toBe(401);
+    const { recorded } = world();
+    expect(recorded.log.filter((line) => line.includes('username of a user in the store'))).toHaveLength(1);
 
-      await world().reload(CONFIG, {});
-      expect(await alive(world(), kept)).toEqual(NOTHING);
-      expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
-    });
+    await world().reload(CONFIG, {});
+    expect(await alive(world(), kept)).toEqual(NOTHING);
+    expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
+  });
 
-    it('F1-20: an entry that is gone opens nothing and ends nothing; once it is back, what was there is revoked', async () => {
-      const states = createAccountStates(world().openedStore.documents);
-      const before = await signIn(world());
-      const bob = await signIn(world(), { person: 'bob' });
-      const { validAfter } = await states.get(PEOPLE.alice);
-      await world().reload(CONFIG, GONE);
-      expect(await alive(world(), before)).toEqual(NOTHING);
-      expect((await enterPassword(world())).page.status).toBe(401);
-      expect((await states.get(PEOPLE.alice)).validAfter).toBe(validAfter);
+  it('F1-20: an entry that is gone opens nothing and ends nothing; once it is back, what was there is revoked', async () => {
+    const states = createAccountStates(world().openedStore.documents);
+    const before = await signIn(world());
+    const bob = await signIn(world(), { person: 'bob' });
+    const { validAfter } = await states.get(PEOPLE.alice);
+    await world().reload(CONFIG, GONE);
+    expect(await alive(world(), before)).toEqual(NOTHING);
+    expect((await enterPassword(world())).page.status).toBe(401);
+    expect((await states.get(PEOPLE.alice)).validAfter).toBe(validAfter);
 
-      await world().reload(CONFIG, {});
-      expect(await alive(world(), before)).toEqual(NOTHING);
-      const after = await signIn(world());
-      await world().reload({ ...CONFIG, branding: { name: 'Other' } }, {});
-      expect(await alive(world(), after)).toEqual(EVERYTHING);
-      expect(await alive(world(), bob)).toEqual(EVERYTHING);
-    });
-  },
-  { config: CONFIG },
-);
+    await world().reload(CONFIG, {});
+    expect(await alive(world(), before)).toEqual(NOTHING);
+    const after = await signIn(world());
+    await world().reload({ ...CONFIG, branding: { name: 'Other' } }, {});
+    expect(await alive(world(), after)).toEqual(EVERYTHING);
+    expect(await alive(world(), bob)).toEqual(EVERYTHING);
+  });
+});
 
 it('F1-20: an entry that one of two nodes lacks ends nothing by that, and everything once when it returns there, also by a restart', async () => {
   const redis = await startRedis();

@@ -22,10 +22,7 @@ const DEADLINE_MS = 5000 + 2 * MACHINE_MS;
 /** Pause between requests of a client that sends them all the time: it must not slow down the processes that it observes. Milliseconds. */
 const PAUSE_MS = 10;
 
-type File = {
-  clients: Record<string, unknown>[];
-  [key: string]: unknown;
-};
+type File = { clients: Record<string, unknown>[]; [key: string]: unknown };
 
 describe('a changed configuration', () => {
   useEnvironment(() => WORLD_ENV);

@@ -93,22 +93,19 @@ describe('a master that was replaced', () => {
   it.each([
     { traffic: 'somebody asks', hasTraffic: true },
     { traffic: 'nobody asks', hasTraffic: false },
-  ])(
-    'RD-20, RD-31: while it was frozen, confirms nothing, where $traffic meanwhile',
-    async ({ hasTraffic }) => {
-      const store = await openAt(urlOf(master));
-      const { key, endOn } = await saveAwaited(store);
-      master.pause();
-      // No Sentinel names another master sooner.
-      for (let round = 0; round < 30; round += 1) {
-        if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
-        await sleep(50);
-      }
-      await endOn(await replaceMaster());
-      master.resume();
-      await expectNothingConfirmed(store, key, 3000);
-    },
-  );
+  ])('RD-20, RD-31: while frozen, confirms nothing, where $traffic', async ({ hasTraffic }) => {
+    const store = await openAt(urlOf(master));
+    const { key, endOn } = await saveAwaited(store);
+    master.pause();
+    // No Sentinel names another master sooner.
+    for (let round = 0; round < 30; round += 1) {
+      if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
+      await sleep(50);
+    }
+    await endOn(await replaceMaster());
+    master.resume();
+    await expectNothingConfirmed(store, key, 3000);
+  });
 
   it('RD-20, RD-31: confirms nothing to a client that a late Sentinel sends back to it', async () => {
     sentinel = new FixtureSentinel(master.port);

@@ -167,18 +167,14 @@ async function freezeUntilPromoted(): Promise<void> {
 it.each([
   ['RD-18: by SENTINEL FAILOVER', promote],
   ['RD-20: to a master that was frozen and is back before its replicas know', freezeUntilPromoted],
-])(
-  'nothing that was acknowledged is lost %s',
-  async (_, failOver) => {
-    for (let round = 0; round < ROUNDS; round += 1) {
-      await untilInSync();
-      const written = await writeDuring(failOver);
-      await untilInSync();
-      expect(await lostOf(written)).toEqual([]);
-    }
-  },
-  300_000,
-);
+])('nothing acknowledged is lost %s', { timeout: 300_000 }, async (_, failOver) => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await untilInSync();
+    const written = await writeDuring(failOver);
+    await untilInSync();
+    expect(await lostOf(written)).toEqual([]);
+  }
+});
 
 it('a replica that is gone is waited for until a client would have noticed a failover, and then the others are enough', async () => {
   const [replica] = await group.replicas();

@@ -17,17 +17,23 @@ const ANY = IS_LONG_RUN ? CLUSTER : LMDB;
 
 type Tests = (world: () => OpenWorld) => void;
 
-/** Runs `tests` once for each store, each time with a new world. */
-export function eachStore(title: string, tests: Tests, options: WorldOptions = {}) {
-  onStores(EACH, title, tests, options);
+/** The options of the world, if there are any, and the tests. */
+type Block = readonly [Tests] | readonly [WorldOptions, Tests] | readonly [Tests, WorldOptions];
+
+/** Runs the tests once for each store, each time with a new world. */
+export function eachStore(title: string, ...block: Block) {
+  onStores(EACH, title, block);
 }
 
 /** For tests that don't depend on the store: the store's own tests cover what it promises. */
-export function anyStore(title: string, tests: Tests, options: WorldOptions = {}) {
-  onStores(ANY, title, tests, options);
+export function anyStore(title: string, ...block: Block) {
+  onStores(ANY, title, block);
 }
 
-function onStores(stores: Stores, title: string, tests: Tests, options: WorldOptions) {
+function onStores(stores: Stores, title: string, block: Block) {
+  const parts: readonly Block[number][] = block;
+  const tests = parts.find((part): part is Tests => typeof part === 'function');
+  const options = parts.find((part): part is WorldOptions => typeof part === 'object');
   describe.each(Object.entries(stores))(`${title}, on %s`, (_, startStore) => {
     let server: Server | undefined;
     let world: OpenWorld | undefined;
@@ -41,7 +47,7 @@ function onStores(stores: Stores, title: string, tests: Tests, options: WorldOpt
       await server?.stop();
     });
 
-    tests(() => running(world));
+    tests?.(() => running(world));
   });
 }
 

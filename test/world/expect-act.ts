@@ -39,8 +39,8 @@ export type Outcome = {
   readonly cookies?: readonly string[];
   /** Sign-ins whose app is notified that the session has ended, if the source has that feature. */
   readonly apps?: readonly SignedIn[];
-  readonly alive: readonly Living[];
-  readonly dead: readonly Living[];
+  readonly alive?: readonly Living[];
+  readonly dead?: readonly Living[];
 };
 
 /** The audit file of `postern user`, in the folder of the world. */
@@ -52,7 +52,7 @@ const PASSING = ['time', 'address', 'request_id'];
 export async function expectAct(
   { world, receiver, everybody }: ActsWorld,
   { browser, run }: Act,
-  { answer, audit, activity = [], cookies = [], apps = [], alive, dead }: Outcome,
+  { answer, audit, activity = [], cookies = [], apps = [], alive = [], dead = [] }: Outcome,
 ): Promise<void> {
   for (const one of [...alive, ...dead]) expect(await isAlive(world, one)).toBe(true);
   const before = {

@@ -53,12 +53,6 @@ export function newAuthenticatorApp(person: User): AuthenticatorApp {
   };
 }
 
-export function secretIn({ text, url }: Page): string {
-  const [, secret] = /<code class="secret">([A-Z2-7 ]+)</.exec(text) ?? [];
-  if (secret === undefined) throw new Error(`no secret on ${url}:\n${text}`);
-  return secret.replaceAll(' ', '');
-}
-
 /** The page for factors together with the forms of the pages to add one, the passkey first. Returns any other page unchanged. */
 export async function withAddForms(browser: Browser, page: Page): Promise<Page> {
   const urls = new Set([...page.text.matchAll(/href="([^"]*\?add=\w+)"/g)].map(([, url = '']) => url));
@@ -72,8 +66,10 @@ export async function withAddForms(browser: Browser, page: Page): Promise<Page> 
 }
 
 /** The code of an authenticator app that has the secret on this page. */
-export function codeFor(page: Page, periods = 0): string {
-  const totp = new TOTP({ secret: Secret.fromBase32(secretIn(page)) });
+export function codeFor({ text, url }: Page, periods = 0): string {
+  const [, secret] = /<code class="secret">([A-Z2-7 ]+)</.exec(text) ?? [];
+  if (secret === undefined) throw new Error(`no secret on ${url}:\n${text}`);
+  const totp = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) });
   return totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
 }
 

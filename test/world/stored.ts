@@ -34,11 +34,7 @@ export function keyStoreOf(store: Store): KeyStore {
     documents: store.documents,
     vault: worldVault(),
     now: () => Date.now(),
-    timing: toTiming({
-      accessToken: 10 * MINUTE,
-      rotateEvery: 30 * DAY,
-      publishAhead: DAY,
-    }),
+    timing: toTiming({ accessToken: 10 * MINUTE, rotateEvery: 30 * DAY, publishAhead: DAY }),
     generateKey: () => generateKey(2048),
   });
 }

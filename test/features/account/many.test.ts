@@ -29,37 +29,36 @@ async function listsOf({ openedStore }: OpenWorld, collection: string) {
   return documents.map(({ value }) => JSON.parse(value) as Lists);
 }
 
-describe('of one person', () => {
-  const place = useWorld({
+describe('of one user', () => {
+  const world = useWorld({
     rotationTimer: NEVER,
     config: { ...GENEROUS, account: true, clients: [...worldClients(), ...apps] },
   });
 
   it('F1-24: sessions are no more than a hundred: the oldest end, with a record, and the page ends the rest', async () => {
-    const world = place();
     const asked = { client_id: 'first-party' };
-    const { browser: oldest } = await complete(world, 'alice', asked);
-    const { browser: kept } = await complete(world, 'bob', asked);
+    const { browser: oldest } = await complete(world(), 'alice', asked);
+    const { browser: kept } = await complete(world(), 'bob', asked);
     for (let turn = 0; turn < MOST / 4; turn += 1) {
-      await Promise.all([1, 2, 3, 4].map(() => complete(world, 'alice', asked)));
+      await Promise.all([1, 2, 3, 4].map(() => complete(world(), 'alice', asked)));
     }
-    const [alices, ...others] = await listsOf(world, 'person-sessions');
+    const [alices, ...others] = await listsOf(world(), 'person-sessions');
     expect([alices?.sessions.length, alices?.events.length, others.length]).toEqual([MOST, 10, 1]);
-    expect(await silently(world, oldest, asked)).toBe('login_required');
+    expect(await silently(world(), oldest, asked)).toBe('login_required');
     const ended = { account_id: PEOPLE.alice, outcome: 'success', reason: 'too_many_sessions' };
-    expect(world.recorded.audit('sign_out')).toMatchObject([ended]);
-    expect(await silently(world, kept, asked)).toBe('signed in');
+    expect(world().recorded.audit('sign_out')).toMatchObject([ended]);
+    expect(await silently(world(), kept, asked)).toBe('signed in');
 
-    const browser = newBrowser(world);
-    const page = await openAccount(world, browser, { username: 'alice' });
+    const browser = newBrowser(world());
+    const page = await openAccount(world(), browser, { username: 'alice' });
     expect(idsOf(page, '/end-session')).toHaveLength(MOST - 1);
     const after = await browser.submit(page, '/end-others');
     expect([isAccountPage(after), idsOf(after, '/end-session')]).toEqual([true, []]);
-    expect(await silently(world, kept, asked)).toBe('signed in');
+    expect(await silently(world(), kept, asked)).toBe('signed in');
   });
 
   it('F1-12: sign-ins push no other event out, also of those that an earlier version listed', async () => {
-    const { documents } = place().openedStore;
+    const { documents } = world().openedStore;
     let now = 100;
     const index = createUserIndex(documents, () => (now += 1));
     const signIn = (count: number) => index.addSession('listed', { uid: `session ${count}`, ends: 1e9 });

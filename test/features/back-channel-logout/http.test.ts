@@ -48,99 +48,95 @@ const offered = async (world: OpenWorld) =>
     name.startsWith('backchannel'),
   );
 
-eachStore(
-  'a session ends at its apps',
-  (world) => {
-    it('PR-03: the sign-out page sends each app that wants it one logout token, and no other', async () => {
-      const browser = newBrowser(world());
-      const web = await signIn(world(), { browser });
-      const web2 = await signIn(world(), { browser, client: 'web2' });
-      const spa = await signIn(world(), { browser, client: 'spa', scope: 'openid' });
-      expect(sidOf(web)).toEqual(expect.any(String));
-      expect(sidOf(web2)).not.toBe(sidOf(web));
-      expect(sidOf(spa)).toBeUndefined();
-      const before = receiver.connections();
-      await signOut(world(), web.browser);
+eachStore('a session ends at its apps', { config }, (world) => {
+  it('PR-03: the sign-out page sends each app that wants it one logout token, and no other', async () => {
+    const browser = newBrowser(world());
+    const web = await signIn(world(), { browser });
+    const web2 = await signIn(world(), { browser, client: 'web2' });
+    const spa = await signIn(world(), { browser, client: 'spa', scope: 'openid' });
+    expect(sidOf(web)).toEqual(expect.any(String));
+    expect(sidOf(web2)).not.toBe(sidOf(web));
+    expect(sidOf(spa)).toBeUndefined();
+    const before = receiver.connections();
+    await signOut(world(), web.browser);
 
-      const keys = createRemoteJWKSet(new URL(`${world().base}/oauth/jwks.json`));
-      const ids = new Set();
-      for (const app of [web, web2]) {
-        const [sent, ...others] = await receiver.wait(sidOf(app));
-        expect([sent?.path, sent?.fields, others]).toEqual([`/${app.client}`, ['logout_token'], []]);
-        expect(sent?.headers['content-type']).toBe('application/x-www-form-urlencoded');
-        expect(sent?.header).toEqual({ alg: 'RS256', typ: 'logout+jwt', kid: expect.any(String) });
-        const { payload } = await jwtVerify(sent?.token ?? '', keys, { typ: 'logout+jwt' });
-        const { iat = 0, exp = 0, jti, ...claims } = payload;
-        ids.add(jti);
-        expect(exp - iat).toBeLessThanOrEqual(120);
-        expect(claims).toEqual({
-          iss: world().issuer,
-          aud: app.client,
-          sub: PEOPLE.alice,
-          sid: sidOf(app),
-          events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
-        });
-      }
-      expect(ids.size).toBe(2);
-      expect(receiver.connections()).toBe(before + 2);
-      const notified = ['success web', 'success web2'];
-      await until(() => expect(outcomes(world())).toEqual(notified));
-    });
+    const keys = createRemoteJWKSet(new URL(`${world().base}/oauth/jwks.json`));
+    const ids = new Set();
+    for (const app of [web, web2]) {
+      const [sent, ...others] = await receiver.wait(sidOf(app));
+      expect([sent?.path, sent?.fields, others]).toEqual([`/${app.client}`, ['logout_token'], []]);
+      expect(sent?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+      expect(sent?.header).toEqual({ alg: 'RS256', typ: 'logout+jwt', kid: expect.any(String) });
+      const { payload } = await jwtVerify(sent?.token ?? '', keys, { typ: 'logout+jwt' });
+      const { iat = 0, exp = 0, jti, ...claims } = payload;
+      ids.add(jti);
+      expect(exp - iat).toBeLessThanOrEqual(120);
+      expect(claims).toEqual({
+        iss: world().issuer,
+        aud: app.client,
+        sub: PEOPLE.alice,
+        sid: sidOf(app),
+        events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+      });
+    }
+    expect(ids.size).toBe(2);
+    expect(receiver.connections()).toBe(before + 2);
+    const notified = ['success web', 'success web2'];
+    await until(() => expect(outcomes(world())).toEqual(notified));
+  });
 
-    it('PR-10: names the session of this browser, and the other one goes on', async () => {
-      const first = await signIn(world());
-      const second = await signIn(world());
-      expect(sidOf(first)).not.toBe(sidOf(second));
-      await signOut(world(), first.browser);
-      expect(await receiver.wait(sidOf(first))).toHaveLength(1);
-      await untilTold(world());
-      expect(receiver.of(sidOf(second))).toEqual([]);
-      expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
-      expect((await refresh(world(), second.tokens.refresh_token)).status).toBe(200);
-    });
+  it('PR-10: names the session of this browser, and the other one goes on', async () => {
+    const first = await signIn(world());
+    const second = await signIn(world());
+    expect(sidOf(first)).not.toBe(sidOf(second));
+    await signOut(world(), first.browser);
+    expect(await receiver.wait(sidOf(first))).toHaveLength(1);
+    await untilTold(world());
+    expect(receiver.of(sidOf(second))).toEqual([]);
+    expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
+    expect((await refresh(world(), second.tokens.refresh_token)).status).toBe(200);
+  });
 
-    it('PR-10: an app that the person opened and allowed nothing hears of no end, nor does its session elsewhere', async () => {
-      const elsewhere = await signIn(world());
-      const browser = newBrowser(world());
-      const web2 = await signIn(world(), { browser, client: 'web2' });
-      const { page } = await begin(world(), { client_id: 'web', scope: 'openid' }, { browser });
-      expect(page.text).toContain('/consent"');
-      await signOut(world(), web2.browser);
-      await receiver.wait(sidOf(web2));
-      await untilTold(world());
-      expect([...receiver.of(undefined), ...receiver.of(sidOf(elsewhere))]).toEqual([]);
-    });
+  it('PR-10: an app that the user opened and allowed nothing hears of no end, nor does its session elsewhere', async () => {
+    const elsewhere = await signIn(world());
+    const browser = newBrowser(world());
+    const web2 = await signIn(world(), { browser, client: 'web2' });
+    const { page } = await begin(world(), { client_id: 'web', scope: 'openid' }, { browser });
+    expect(page.text).toContain('/consent"');
+    await signOut(world(), web2.browser);
+    await receiver.wait(sidOf(web2));
+    await untilTold(world());
+    expect([...receiver.of(undefined), ...receiver.of(sidOf(elsewhere))]).toEqual([]);
+  });
 
-    it('another person who signs in ends the session of the one before', async () => {
-      const { browser, ...first } = await signIn(world());
-      const answer = await authorize(world(), { browser, person: 'bob', parameters: { prompt: 'login' } });
-      expect(answer.code).toEqual(expect.any(String));
-      const [sent] = await receiver.wait(sidOf({ browser, ...first }));
-      expect(sent?.claims.sub).toBe(PEOPLE.alice);
-    });
+  it('another user who signs in ends the session of the one before', async () => {
+    const { browser, ...first } = await signIn(world());
+    const answer = await authorize(world(), { browser, person: 'bob', parameters: { prompt: 'login' } });
+    expect(answer.code).toEqual(expect.any(String));
+    const [sent] = await receiver.wait(sidOf({ browser, ...first }));
+    expect(sent?.claims.sub).toBe(PEOPLE.alice);
+  });
 
-    it('every ID token of such an app has the sid, also at a refresh', async () => {
-      const app = await signIn(world());
-      const { body } = await refresh(world(), app.tokens.refresh_token);
-      expect(decodeJwt(String(body['id_token']))['sid']).toBe(sidOf(app));
-      // At this level the fast path answers, as in production.
-      const { log } = world().recorded.telemetry;
-      const { level } = log;
-      log.level = 'info';
-      const asked = vi.spyOn(Provider, 'ctx', 'get');
-      const again = await refresh(world(), String(body['refresh_token']));
-      expect(asked.mock.results.filter(({ value }) => value !== undefined)).toEqual([]);
-      asked.mockRestore();
-      log.level = level;
-      expect(decodeJwt(String(again.body['id_token']))['sid']).toBe(sidOf(app));
-    });
+  it('every ID token of such an app has the sid, also at a refresh', async () => {
+    const app = await signIn(world());
+    const { body } = await refresh(world(), app.tokens.refresh_token);
+    expect(decodeJwt(String(body['id_token']))['sid']).toBe(sidOf(app));
+    // At this level the fast path answers, as in production.
+    const { log } = world().recorded.telemetry;
+    const { level } = log;
+    log.level = 'info';
+    const asked = vi.spyOn(Provider, 'ctx', 'get');
+    const again = await refresh(world(), String(body['refresh_token']));
+    expect(asked.mock.results.filter(({ value }) => value !== undefined)).toEqual([]);
+    asked.mockRestore();
+    log.level = level;
+    expect(decodeJwt(String(again.body['id_token']))['sid']).toBe(sidOf(app));
+  });
 
-    it('discovery says so', async () => {
-      expect(await offered(world())).toEqual(MEMBERS);
-    });
-  },
-  { config },
-);
+  it('discovery says so', async () => {
+    expect(await offered(world())).toEqual(MEMBERS);
+  });
+});
 
 describe('PR-41: logout tokens of an app with its own algorithm', () => {
   const APPS = new Map<string, string>([
@@ -210,7 +206,7 @@ describe('jobs that another version or process left', () => {
 describe('a file that changes', () => {
   const world = useWorld({ config });
 
-  it('ends the sessions of people with another password, and of those who left', async () => {
+  it('ends the sessions of users with another password, and of those who left', async () => {
     const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
     await world().reload(config, { alice: { disabled: true } });
     await receiver.wait(sidOf(alice));
@@ -244,40 +240,40 @@ describe('a file that changes', () => {
   });
 });
 
-anyStore(
-  'groups that change in the file',
-  (world) => {
-    it('end the session at an app that is not for the person any more, there alone', async () => {
-      const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
-      const browser = alice.browser;
-      const other = await signIn(world(), { browser, client: 'web2' });
-      await world().reload(grouped('staff'), { alice: {}, bob: { groups: ['staff'] } });
-      expect((await receiver.wait(sidOf(alice)))[0]?.claims.sub).toBe(PEOPLE.alice);
-      await untilTold(world());
-      expect(receiver.of(sidOf(other))).toEqual([]);
-      await world().reload(grouped('board'), { alice: {}, bob: { groups: ['staff'] } });
-      expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
-      expect(receiver.of(sidOf(alice))).toHaveLength(1);
-      await signOut(world(), other.browser);
-      await receiver.wait(sidOf(other));
-      expect(receiver.of(sidOf(alice))).toHaveLength(1);
-    });
+const STAFF = {
+  config: grouped('staff'),
+  people: { alice: { groups: ['staff'] }, bob: { groups: ['staff'] } },
+};
+anyStore('groups that change in the file', STAFF, (world) => {
+  it('end the session at an app that is not for the user any more, there alone', async () => {
+    const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
+    const browser = alice.browser;
+    const other = await signIn(world(), { browser, client: 'web2' });
+    await world().reload(grouped('staff'), { alice: {}, bob: { groups: ['staff'] } });
+    expect((await receiver.wait(sidOf(alice)))[0]?.claims.sub).toBe(PEOPLE.alice);
+    await untilTold(world());
+    expect(receiver.of(sidOf(other))).toEqual([]);
+    await world().reload(grouped('board'), { alice: {}, bob: { groups: ['staff'] } });
+    expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
+    expect(receiver.of(sidOf(alice))).toHaveLength(1);
+    await signOut(world(), other.browser);
+    await receiver.wait(sidOf(other));
+    expect(receiver.of(sidOf(alice))).toHaveLength(1);
+  });
 
-    it('do so for a user of the store, too', async () => {
-      const username = 'person7';
-      await world().reload(grouped('staff'), { alice: {}, bob: {} });
-      const passwordHash = await hashPassword(PASSWORDS.alice);
-      const stored = { id: idOf(username), username, passwordHash, claims: {}, groups: ['staff'] };
-      expect(await createStoredUsers(world().openedStore).add(stored)).toBe(true);
-      const app = await signIn(world(), { person: username });
-      const other = await signIn(world(), { person: username, client: 'web2' });
-      await world().reload(grouped('board'), { alice: {}, bob: {} });
-      expect((await receiver.wait(sidOf(app)))[0]?.claims.sub).toBe(stored.id);
-      expect(receiver.of(sidOf(other))).toEqual([]);
-    });
-  },
-  { config: grouped('staff'), people: { alice: { groups: ['staff'] }, bob: { groups: ['staff'] } } },
-);
+  it('do so for a user of the store, too', async () => {
+    const username = 'person7';
+    await world().reload(grouped('staff'), { alice: {}, bob: {} });
+    const passwordHash = await hashPassword(PASSWORDS.alice);
+    const stored = { id: idOf(username), username, passwordHash, claims: {}, groups: ['staff'] };
+    expect(await createStoredUsers(world().openedStore).add(stored)).toBe(true);
+    const app = await signIn(world(), { person: username });
+    const other = await signIn(world(), { person: username, client: 'web2' });
+    await world().reload(grouped('board'), { alice: {}, bob: {} });
+    expect((await receiver.wait(sidOf(app)))[0]?.claims.sub).toBe(stored.id);
+    expect(receiver.of(sidOf(other))).toEqual([]);
+  });
+});
 
 describe('a session that runs out', () => {
   standingClock();
@@ -285,7 +281,7 @@ describe('a session that runs out', () => {
   const hour = { ...config, lifetimes: { session: '1h', session_absolute: '1h' } };
   const world = useWorld({ config: hour, rotationTimer: turns.timer });
 
-  it('ends no session of an app, neither then nor when the person signs in again or is signed out', async () => {
+  it('ends no session of an app, neither then nor when the user signs in again or is signed out', async () => {
     const app = await signIn(world());
     const before = receiver.connections();
     moveClock(2 * HOUR);

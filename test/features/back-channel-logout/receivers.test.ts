@@ -49,104 +49,104 @@ const outcomes = ({ recorded }: OpenWorld) =>
 
 const turns = createTurns();
 
-eachStore(
-  "PR-05, LO-14: apps that don't take it",
-  (world) => {
-    standingClock();
-    const apps = new Map<CodeClient, SignedIn>();
-    const sent = (client: CodeClient) => {
-      const app = apps.get(client);
-      return app === undefined ? [] : receiver.of(sidOf(app));
-    };
+const TO_RECEIVERS = {
+  config: { ...GENEROUS, outgoing: receiver.outgoing, clients },
+  rotationTimer: turns.timer,
+};
+eachStore("PR-05, LO-14: apps that don't take it", TO_RECEIVERS, (world) => {
+  standingClock();
+  const apps = new Map<CodeClient, SignedIn>();
+  const sent = (client: CodeClient) => {
+    const app = apps.get(client);
+    return app === undefined ? [] : receiver.of(sidOf(app));
+  };
 
-    beforeAll(async () => {
-      // The first and the last request hang.
-      receiver.answer('/web', (response) => {
-        const status = { 2: 429, 3: 408, 4: 500, 5: 503, 6: 500 }[sent('web').length];
-        if (status !== undefined) response.writeHead(status).end();
-      });
-      receiver.answer('/web2', (response) => response.writeHead(500).end());
-      receiver.answer('/post', (response) =>
-        response.writeHead(302, { Location: `${receiver.origin}/web2` }).end(),
-      );
-      receiver.answer('/first-party', floodForEver);
-      receiver.answer('/spa', (response) => response.destroy());
-      const browser = newBrowser(world());
-      for (const client of CLIENTS) {
-        const scope = client === 'first-party' ? 'openid email' : 'openid';
-        apps.set(client, await signIn(world(), { browser, client, scope }));
-      }
-      await signOut(world(), browser);
+  beforeAll(async () => {
+    // The first and the last request hang.
+    receiver.answer('/web', (response) => {
+      const status = { 2: 429, 3: 408, 4: 500, 5: 503, 6: 500 }[sent('web').length];
+      if (status !== undefined) response.writeHead(status).end();
     });
+    receiver.answer('/web2', (response) => response.writeHead(500).end());
+    receiver.answer('/post', (response) =>
+      response.writeHead(302, { Location: `${receiver.origin}/web2` }).end(),
+    );
+    receiver.answer('/first-party', floodForEver);
+    receiver.answer('/spa', (response) => response.destroy());
+    const browser = newBrowser(world());
+    for (const client of CLIENTS) {
+      const scope = client === 'first-party' ? 'openid email' : 'openid';
+      apps.set(client, await signIn(world(), { browser, client, scope }));
+    }
+    await signOut(world(), browser);
+  });
 
-    it('what may pass is tried for more than an hour, each time with a fresh token', async () => {
-      const passing = [
-        'native: localhost did not answer: ECONNREFUSED',
-        'spa: localhost did not answer: ECONNRESET',
-        'web2: it answered 500',
-      ];
-      const hung = 'web: localhost did not answer within 2 s';
-      const answered = (status: number) => `web: it answered ${status}`;
-      const begun = Date.now();
-      const all: string[] = [];
-      for (const [web, wait] of [
-        [hung, 5],
-        [answered(429), 25],
-        [answered(408), 60],
-        [answered(500), 300],
-        [answered(503), 900],
-        [answered(500), 2700],
-      ] as const) {
-        all.push(...passing, web);
-        await until(() => expect(logged(world(), NOT_YET)).toEqual(all.toSorted()));
-        const metrics = await (await fetch(`${world().management}/metrics`)).text();
-        expect(metrics).toMatch(/postern_outgoing_calls\{state="failed"\} 4\n/);
-        expect(metrics).toMatch(/postern_outgoing_calls\{state="waiting"\} 0\n/);
-        moveClock(wait);
-        await turns.turn();
-      }
-      const last = ['post: it answered 302', ...passing, hung].toSorted();
-      await until(() => expect(logged(world(), GIVEN_UP)).toEqual(last));
-      expect(Date.now() - begun).toBeGreaterThan(HOUR * 1000);
-      for (const client of ['web', 'web2', 'spa'] as const) {
-        const tries = sent(client);
-        expect(tries).toHaveLength(7);
-        expect(new Set(tries.map(({ claims }) => claims.jti)).size).toBe(7);
-        for (const { at, claims } of tries) expect((claims.exp ?? 0) * 1000).toBeGreaterThan(at + 60_000);
-      }
-    });
-
-    it('a redirect is not followed, and an answer without an end is an answer', () => {
-      expect(sent('post')).toHaveLength(1);
-      expect(sent('first-party')).toHaveLength(1);
-    });
-
-    it('then there is one record of each, and one in the metrics, and an hour later nothing more', async () => {
-      const ends = [
-        'first-party success',
-        'native failure connection',
-        'post failure status_302',
-        'spa failure connection',
-        'web failure timeout',
-        'web2 failure status_500',
-      ];
-      expect(outcomes(world())).toEqual(ends);
+  it('what may pass is tried for more than an hour, each time with a fresh token', async () => {
+    const passing = [
+      'native: localhost did not answer: ECONNREFUSED',
+      'spa: localhost did not answer: ECONNRESET',
+      'web2: it answered 500',
+    ];
+    const hung = 'web: localhost did not answer within 2 s';
+    const answered = (status: number) => `web: it answered ${status}`;
+    const begun = Date.now();
+    const all: string[] = [];
+    for (const [web, wait] of [
+      [hung, 5],
+      [answered(429), 25],
+      [answered(408), 60],
+      [answered(500), 300],
+      [answered(503), 900],
+      [answered(500), 2700],
+    ] as const) {
+      all.push(...passing, web);
+      await until(() => expect(logged(world(), NOT_YET)).toEqual(all.toSorted()));
       const metrics = await (await fetch(`${world().management}/metrics`)).text();
-      expect(metrics).toContain('postern_security_events_total{event="app_logout",outcome="failure"} 5');
-      expect(await world().openedStore.documents.list('logouts')).toEqual([]);
-      const connections = receiver.connections();
-      moveClock(HOUR);
+      expect(metrics).toMatch(/postern_outgoing_calls\{state="failed"\} 4\n/);
+      expect(metrics).toMatch(/postern_outgoing_calls\{state="waiting"\} 0\n/);
+      moveClock(wait);
       await turns.turn();
-      receiver.answer('/web');
-      const next = await signIn(world(), { scope: 'openid' });
-      await signOut(world(), next.browser);
-      expect(await receiver.wait(sidOf(next))).toHaveLength(1);
-      expect(receiver.connections()).toBe(connections + 1);
-      await until(() => expect(outcomes(world())).toEqual([...ends, 'web success'].toSorted()));
-    });
-  },
-  { config: { ...GENEROUS, outgoing: receiver.outgoing, clients }, rotationTimer: turns.timer },
-);
+    }
+    const last = ['post: it answered 302', ...passing, hung].toSorted();
+    await until(() => expect(logged(world(), GIVEN_UP)).toEqual(last));
+    expect(Date.now() - begun).toBeGreaterThan(HOUR * 1000);
+    for (const client of ['web', 'web2', 'spa'] as const) {
+      const tries = sent(client);
+      expect(tries).toHaveLength(7);
+      expect(new Set(tries.map(({ claims }) => claims.jti)).size).toBe(7);
+      for (const { at, claims } of tries) expect((claims.exp ?? 0) * 1000).toBeGreaterThan(at + 60_000);
+    }
+  });
+
+  it('a redirect is not followed, and an answer without an end is an answer', () => {
+    expect(sent('post')).toHaveLength(1);
+    expect(sent('first-party')).toHaveLength(1);
+  });
+
+  it('then there is one record of each, and one in the metrics, and an hour later nothing more', async () => {
+    const ends = [
+      'first-party success',
+      'native failure connection',
+      'post failure status_302',
+      'spa failure connection',
+      'web failure timeout',
+      'web2 failure status_500',
+    ];
+    expect(outcomes(world())).toEqual(ends);
+    const metrics = await (await fetch(`${world().management}/metrics`)).text();
+    expect(metrics).toContain('postern_security_events_total{event="app_logout",outcome="failure"} 5');
+    expect(await world().openedStore.documents.list('logouts')).toEqual([]);
+    const connections = receiver.connections();
+    moveClock(HOUR);
+    await turns.turn();
+    receiver.answer('/web');
+    const next = await signIn(world(), { scope: 'openid' });
+    await signOut(world(), next.browser);
+    expect(await receiver.wait(sidOf(next))).toHaveLength(1);
+    expect(receiver.connections()).toBe(connections + 1);
+    await until(() => expect(outcomes(world())).toEqual([...ends, 'web success'].toSorted()));
+  });
+});
 
 describe('PR-05: an app that hangs', () => {
   const hang = Promise.withResolvers<OutgoingAnswer>();
@@ -172,21 +172,17 @@ describe('PR-05: an app that hangs', () => {
   });
 });
 
-eachStore(
-  'PR-07, LO-14: a name that leads inside',
-  (world) => {
-    it('is not connected to, and the trail and the log have it', async () => {
-      const before = receiver.connections();
-      await signOut(world(), (await signIn(world(), { scope: 'openid' })).browser);
-      await until(() => expect(outcomes(world())).toEqual(['web failure address']));
-      expect(logged(world(), GIVEN_UP)).toEqual([
-        expect.stringMatching(/^web: localhost has the address .*, which is not public$/),
-      ]);
-      expect(receiver.connections()).toBe(before);
-    });
-  },
-  { config: { ...GENEROUS, clients } },
-);
+eachStore('PR-07, LO-14: a name that leads inside', { config: { ...GENEROUS, clients } }, (world) => {
+  it('is not connected to, and the trail and the log have it', async () => {
+    const before = receiver.connections();
+    await signOut(world(), (await signIn(world(), { scope: 'openid' })).browser);
+    await until(() => expect(outcomes(world())).toEqual(['web failure address']));
+    expect(logged(world(), GIVEN_UP)).toEqual([
+      expect.stringMatching(/^web: localhost has the address .*, which is not public$/),
+    ]);
+    expect(receiver.connections()).toBe(before);
+  });
+});
 
 describe('LO-14, F1-01: kill -9 between a call and its answer, two processes, and a store that is away', () => {
   const running: ServiceProcess[] = [];

@@ -79,92 +79,88 @@ function published(members?: Readonly<Record<string, unknown>>, headers?: Readon
   return url;
 }
 
-anyStore(
-  'a client whose document is fetched',
-  (world) => {
-    it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {
-      const client = published();
-      const browser = newBrowser(world());
-      const first = await browser.open(authorizeUrl(world(), client));
-      const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
-      expect(consent.text).toContain('Stay connected when you’re not using it');
-      const tokens = await tokensFor(world(), client);
-      expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
-      expect(tokens['id_token']).toBeUndefined();
-      expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({ aud: API, client_id: client });
-      const renewed = await refresh(world(), client, tokens['refresh_token']);
-      expect(renewed.body).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
-      expect((await userinfo(world(), String(renewed.body['access_token']))).status).toBeGreaterThanOrEqual(
-        401,
-      );
-      const replayed = await refresh(world(), client, tokens['refresh_token']);
-      expect(replayed.body['error']).toBe('invalid_grant');
-      const after = await refresh(world(), client, String(renewed.body['refresh_token']));
-      expect(after.body['error']).toBe('invalid_grant');
-      expect(host.timesAsked(client)).toBe(1);
-    });
+anyStore('a client whose document is fetched', { config: CONFIG, outgoing: host }, (world) => {
+  it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {
+    const client = published();
+    const browser = newBrowser(world());
+    const first = await browser.open(authorizeUrl(world(), client));
+    const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
+    expect(consent.text).toContain('Stay connected when you’re not using it');
+    const tokens = await tokensFor(world(), client);
+    expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
+    expect(tokens['id_token']).toBeUndefined();
+    expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({ aud: API, client_id: client });
+    const renewed = await refresh(world(), client, tokens['refresh_token']);
+    expect(renewed.body).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
+    expect((await userinfo(world(), String(renewed.body['access_token']))).status).toBeGreaterThanOrEqual(
+      401,
+    );
+    const replayed = await refresh(world(), client, tokens['refresh_token']);
+    expect(replayed.body['error']).toBe('invalid_grant');
+    const after = await refresh(world(), client, String(renewed.body['refresh_token']));
+    expect(after.body['error']).toBe('invalid_grant');
+    expect(host.timesAsked(client)).toBe(1);
+  });
 
-    it('MC-36: gets no refresh token where the document has no refresh_token, or with openid alone', async () => {
-      const plain = published({ grant_types: ['authorization_code'] });
-      expect((await tokensFor(world(), plain))['refresh_token']).toBeUndefined();
-      const client = published();
-      const tokens = await tokensFor(world(), client, { scope: 'openid reports.read' });
-      expect(tokens['refresh_token']).toBeUndefined();
-    });
+  it('MC-36: gets no refresh token where the document has no refresh_token, or with openid alone', async () => {
+    const plain = published({ grant_types: ['authorization_code'] });
+    expect((await tokensFor(world(), plain))['refresh_token']).toBeUndefined();
+    const client = published();
+    const tokens = await tokensFor(world(), client, { scope: 'openid reports.read' });
+    expect(tokens['refresh_token']).toBeUndefined();
+  });
 
-    it('is known to a process that never saw it, at each endpoint, and asked for once', async () => {
-      const client = published();
-      const tokens = await tokensFor(world(), client);
-      await freshProcess(world());
-      expect(await introspect(world(), tokens['access_token'])).toMatchObject({
-        active: true,
-        client_id: client,
-      });
-      await freshProcess(world());
-      const renewed = await refresh(world(), client, tokens['refresh_token']);
-      expect(renewed.status).toBe(200);
-      await freshProcess(world());
-      const revoked = await post(world(), '/oauth/revoke', {
-        client_id: client,
-        token: String(renewed.body['refresh_token']),
-      });
-      expect(revoked.status).toBe(200);
-      expect(await introspect(world(), String(renewed.body['access_token']))).toEqual({ active: false });
-      expect(host.timesAsked(client)).toBe(1);
+  it('is known to a process that never saw it, at each endpoint, and asked for once', async () => {
+    const client = published();
+    const tokens = await tokensFor(world(), client);
+    await freshProcess(world());
+    expect(await introspect(world(), tokens['access_token'])).toMatchObject({
+      active: true,
+      client_id: client,
     });
+    await freshProcess(world());
+    const renewed = await refresh(world(), client, tokens['refresh_token']);
+    expect(renewed.status).toBe(200);
+    await freshProcess(world());
+    const revoked = await post(world(), '/oauth/revoke', {
+      client_id: client,
+      token: String(renewed.body['refresh_token']),
+    });
+    expect(revoked.status).toBe(200);
+    expect(await introspect(world(), String(renewed.body['access_token']))).toEqual({ active: false });
+    expect(host.timesAsked(client)).toBe(1);
+  });
 
-    it('goes through sign-in, consent, userinfo and sign-out, each on a process that never saw it', async () => {
-      const client = published({ post_logout_redirect_uris: ['https://docs.example/out'] });
-      const browser = newBrowser(world());
-      const url = authorizeUrl(world(), client, { scope: 'openid profile', resource: '' });
-      let page = await browser.open(url);
-      await freshProcess(world());
-      page = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
-      await freshProcess(world());
-      page = await browser.submit(page, '/consent');
-      const code = new URL(page.url).searchParams.get('code') ?? page.text;
-      await freshProcess(world());
-      const { body } = await post(world(), '/oauth/token', {
-        grant_type: 'authorization_code',
-        client_id: client,
-        code,
-        redirect_uri: CALLBACK,
-        code_verifier: VERIFIER,
-      });
-      await freshProcess(world());
-      const answer = await userinfo(world(), String(body['access_token']));
-      expect([answer.status, answer.body['sub']]).toEqual([200, PEOPLE.alice]);
-      host.fail(client);
-      await freshProcess(world());
-      const query = { client_id: client, post_logout_redirect_uri: 'https://docs.example/out' };
-      page = await browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(query).toString()}`);
-      page = await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
-      expect(page.url).toBe('https://docs.example/out');
-      expect(host.timesAsked(client)).toBe(1);
+  it('goes through sign-in, consent, userinfo and sign-out, each on a process that never saw it', async () => {
+    const client = published({ post_logout_redirect_uris: ['https://docs.example/out'] });
+    const browser = newBrowser(world());
+    const url = authorizeUrl(world(), client, { scope: 'openid profile', resource: '' });
+    let page = await browser.open(url);
+    await freshProcess(world());
+    page = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
+    await freshProcess(world());
+    page = await browser.submit(page, '/consent');
+    const code = new URL(page.url).searchParams.get('code') ?? page.text;
+    await freshProcess(world());
+    const { body } = await post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: client,
+      code,
+      redirect_uri: CALLBACK,
+      code_verifier: VERIFIER,
     });
-  },
-  { config: CONFIG, outgoing: host },
-);
+    await freshProcess(world());
+    const answer = await userinfo(world(), String(body['access_token']));
+    expect([answer.status, answer.body['sub']]).toEqual([200, PEOPLE.alice]);
+    host.fail(client);
+    await freshProcess(world());
+    const query = { client_id: client, post_logout_redirect_uri: 'https://docs.example/out' };
+    page = await browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(query).toString()}`);
+    page = await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    expect(page.url).toBe('https://docs.example/out');
+    expect(host.timesAsked(client)).toBe(1);
+  });
+});
 
 const errorPage = async (world: OpenWorld, clientId: string) => {
   const { status, headers, url } = await open(world, clientId);
@@ -269,7 +265,7 @@ describe('which documents are fetched', () => {
     await world().reload(CONFIG);
   });
 
-  it('keeps people out of an API by its rules, and of no app', async () => {
+  it('keeps users out of an API by its rules, and of no app', async () => {
     const [api, ...others] = CONFIG.resources;
     const groups = { staff: 'Staff', others: 'Others' };
     const rules = (allowed: string) => ({
@@ -380,7 +376,7 @@ describe('how long a document is trusted', () => {
     }
   });
 
-  it('is a warning, and counted apart from failures of the service: five of a stranger wake nobody', async () => {
+  it('is a warning, and counted apart from failures of the service: five by a stranger raise no alert', async () => {
     await pass(MINUTE);
     const count = async (labels: object) => {
       const all = (await world().recorded.telemetry.metrics.read()) as readonly {
@@ -621,7 +617,7 @@ describe('how many documents are fetched', () => {
     expect((await openUnknown(30, (one) => missing('docs.example')(30 + one), six)).asked).toBe(2);
   });
 
-  it('browsers that somebody has signed in from have fetches of their own, also when signed out', async () => {
+  it('browsers that a user has signed in from have fetches of their own, also when signed out', async () => {
     await nextMinute();
     const browser = newBrowser(world());
     host.publish('https://docs.example/named.json');

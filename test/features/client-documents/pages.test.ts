@@ -53,10 +53,7 @@ const PINNED = {
   clients: [
     ...worldClients()
       .filter(({ client_id: id }) => ['web', 'native'].includes(id))
-      .map((client) => ({
-        ...client,
-        scope: 'openid email offline_access mcp.tools',
-      })),
+      .map((client) => ({ ...client, scope: 'openid email offline_access mcp.tools' })),
     ...DOCUMENTS,
   ],
 };
@@ -91,7 +88,7 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
     return { browser, page: await signInAs(browser, page, 'alice') };
   }
 
-  it('MC-21: is headed by the host, and says the name as what nobody has verified', async () => {
+  it('MC-21: is headed by the host, and says that the name isn’t verified', async () => {
     const { page } = await asked(A);
     expect(titleOf(page)).toBe('docs.example wants access to your account');
     expect(wordsOf(page)).toContain('You’ll be redirected to docs.example.');
@@ -103,7 +100,7 @@ describe.each(WORLDS)('the consent page of a client by document, %s', (_way, opt
     expect(loaded.filter((url) => !url.startsWith(`${world().issuer}/assets/`))).toEqual([]);
   });
 
-  it('MC-23: names another host that the person is sent to, and says that it is another', async () => {
+  it('MC-23: names another host that the user is sent to', async () => {
     const { page } = await asked(A, ELSEWHERE);
     expect(wordsOf(page)).toContain('You’ll be redirected to app.docs-cdn.example, not to docs.example.');
   });
@@ -177,29 +174,25 @@ describe.each(WORLDS)('MC-25: loopback redirects of a document, %s', (_way, opti
   });
 });
 
-anyStore(
-  'a consent to a client by document',
-  (world) => {
-    it('MC-34: is asked for each time, and what a session was allowed gives nothing to another', async () => {
-      const browser = newBrowser(world());
-      const all = request(A, HERE, 'mcp.tools mcp.admin');
-      await complete(world(), 'alice', all, browser);
-      for (const next of [all, request(B), request(A, ELSEWHERE)]) {
-        expect(await silently(world(), browser, next)).toBe('consent_required');
-        const { page } = await begin(world(), next, { browser });
-        expect(page.text).toContain('/consent"');
-        expect(page.text.includes('<li>mcp.admin</li>')).toBe(next === all);
-      }
-    });
+anyStore('a consent to a client by document', { config: FETCHED, outgoing: host }, (world) => {
+  it('MC-34: is asked for each time, and what a session was allowed gives nothing to another', async () => {
+    const browser = newBrowser(world());
+    const all = request(A, HERE, 'mcp.tools mcp.admin');
+    await complete(world(), 'alice', all, browser);
+    for (const next of [all, request(B), request(A, ELSEWHERE)]) {
+      expect(await silently(world(), browser, next)).toBe('consent_required');
+      const { page } = await begin(world(), next, { browser });
+      expect(page.text).toContain('/consent"');
+      expect(page.text.includes('<li>mcp.admin</li>')).toBe(next === all);
+    }
+  });
 
-    it('is in the audit trail with each scope once', async () => {
-      await complete(world(), 'alice', request(A, HERE, 'openid mcp.tools mcp.admin'));
-      const written = world().recorded.audit('consent').at(-1);
-      expect(written).toMatchObject({ client_id: A, scope: 'openid mcp.tools mcp.admin' });
-    });
-  },
-  { config: FETCHED, outgoing: host },
-);
+  it('is in the audit trail with each scope once', async () => {
+    await complete(world(), 'alice', request(A, HERE, 'openid mcp.tools mcp.admin'));
+    const written = world().recorded.audit('consent').at(-1);
+    expect(written).toMatchObject({ client_id: A, scope: 'openid mcp.tools mcp.admin' });
+  });
+});
 
 const ISSUER = 'https://id.example/auth';
 const APP = 'https://docs.example/client.json';

@@ -26,42 +26,40 @@ import {
 standingClock();
 
 describe('on the account page', () => {
-  const place = useWorld({
+  const world = useWorld({
     rotationTimer: NEVER,
     config: { ...DEVICE_CONFIG, account: true, lifetimes: { consent: '30d' } },
   });
 
   it('a device is among the apps, and ends with its withdrawal, also one that has not asked yet', async () => {
-    const world = place();
-    await addCarol(world);
-    const browser = newBrowser(world);
-    await openAccount(world, browser, { password: CAROL.password });
-    const [first, waiting] = [await askForCodes(world), await askForCodes(world)];
+    await addCarol(world());
+    const browser = newBrowser(world());
+    await openAccount(world(), browser, { password: CAROL.password });
+    const [first, waiting] = [await askForCodes(world()), await askForCodes(world())];
     for (const device of [first, waiting])
-      expect(isDonePage(await letIn(world, device, { browser }))).toBe(true);
-    const tokens = await poll(world, first);
-    expect((await userinfo(world, textOf(tokens, 'access_token'))).status).toBe(200);
-    const page = await openAccount(world, browser);
+      expect(isDonePage(await letIn(world(), device, { browser }))).toBe(true);
+    const tokens = await poll(world(), first);
+    expect((await userinfo(world(), textOf(tokens, 'access_token'))).status).toBe(200);
+    const page = await openAccount(world(), browser);
     expect(idsOf(page, '/withdraw')).toContain('tv');
     const after = await browser.submit(page, '/withdraw', { id: 'tv' });
     expect(idsOf(after, '/withdraw')).not.toContain('tv');
-    expect((await userinfo(world, textOf(tokens, 'access_token'))).status).toBe(401);
-    const renewed = await refreshAsTv(world, tokens);
+    expect((await userinfo(world(), textOf(tokens, 'access_token'))).status).toBe(401);
+    const renewed = await refreshAsTv(world(), tokens);
     expect(renewed.body['error']).toBe('invalid_grant');
-    expect((await poll(world, waiting)).status).toBe(400);
+    expect((await poll(world(), waiting)).status).toBe(400);
   });
 
   it('a device that was let in goes on without the session, where it was allowed to last', async () => {
-    const world = place();
-    const [here, there] = [newBrowser(world), newBrowser(world)];
-    for (const one of [here, there]) await openAccount(world, one, { password: CAROL.password });
-    const [lasting, short] = [await askForCodes(world), await askForCodes(world, { scope: 'openid' })];
+    const [here, there] = [newBrowser(world()), newBrowser(world())];
+    for (const one of [here, there]) await openAccount(world(), one, { password: CAROL.password });
+    const [lasting, short] = [await askForCodes(world()), await askForCodes(world(), { scope: 'openid' })];
     for (const device of [lasting, short])
-      expect(isDonePage(await letIn(world, device, { browser: there }))).toBe(true);
-    const [kept, ended] = [await poll(world, lasting), await poll(world, short)];
-    await here.submit(await openAccount(world, here), '/end-others');
-    expect((await userinfo(world, textOf(ended, 'access_token'))).status).toBe(401);
-    const renewed = await refreshAsTv(world, kept);
+      expect(isDonePage(await letIn(world(), device, { browser: there }))).toBe(true);
+    const [kept, ended] = [await poll(world(), lasting), await poll(world(), short)];
+    await here.submit(await openAccount(world(), here), '/end-others');
+    expect((await userinfo(world(), textOf(ended, 'access_token'))).status).toBe(401);
+    const renewed = await refreshAsTv(world(), kept);
     expect(renewed.status).toBe(200);
   });
 });

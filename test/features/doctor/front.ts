@@ -10,10 +10,7 @@ import { freePort, requireServer } from '../../world/servers.ts';
 
 const ANSWERS_MS = 60_000;
 
-export type Certificate = {
-  readonly names?: string;
-  readonly days?: number;
-};
+export type Certificate = { readonly names?: string; readonly days?: number };
 
 export type Front = {
   readonly port: number;

@@ -89,21 +89,15 @@ describe('requests for machine tokens', () => {
     ],
   };
 
-  it(
-    `AC-12: ${BATCHES * BATCH} generated ones are answered, reported and counted as the engine alone does it`,
-    async () => {
-      const statuses = await compareGenerated(
-        both,
-        { seed: SEED, batches: BATCHES, batch: BATCH },
-        (random) => makeRequest(random, known),
-      );
-      // The comparison is meaningful only if both paths were taken and each kind of answer occurred.
-      expect(statuses.get('200, fast path')).toBeGreaterThan((BATCHES * BATCH) / 10);
-      for (const kind of ['200', '400', '401', '404', '413', '429'])
-        expect(statuses.get(kind), kind).toBeGreaterThan(0);
-    },
-    SLOW_MS,
-  );
+  it(`AC-12: ${BATCHES * BATCH} generated ones get the engine's answers`, { timeout: SLOW_MS }, async () => {
+    const statuses = await compareGenerated(both, { seed: SEED, batches: BATCHES, batch: BATCH }, (random) =>
+      makeRequest(random, known),
+    );
+    // The comparison is meaningful only if both paths were taken and each kind of answer occurred.
+    expect(statuses.get('200, fast path')).toBeGreaterThan((BATCHES * BATCH) / 10);
+    for (const kind of ['200', '400', '401', '404', '413', '429'])
+      expect(statuses.get(kind), kind).toBeGreaterThan(0);
+  });
 
   it.each(REQUESTS)('AC-12: are answered as the engine answers them: %s', async (_what, fields, more) => {
     moveClock(MINUTE + 1);

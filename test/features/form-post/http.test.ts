@@ -52,39 +52,35 @@ function expectFormPage({ status, headers, text, url }: Page, expected: number):
   expect(url).not.toMatch(/[?&#]code=/);
 }
 
-anyStore(
-  'response_mode=form_post',
-  (world) => {
-    it('PR-01: openid-client takes the code from the form, and no address has it', async () => {
-      const configuration = await connect(world(), 'web');
-      const { last, fields } = await posted(world());
-      expectFormPage(last, 200);
-      expect(last.headers.get('location')).toBeNull();
-      expect(Object.keys(fields).toSorted()).toEqual(['code', 'iss', 'state']);
-      const tokens = await oidc.authorizationCodeGrant(configuration, sentTo(CALLBACK, fields), {
-        pkceCodeVerifier: VERIFIER,
-        expectedState: AUTHORIZATION_REQUEST.state,
-        expectedNonce: AUTHORIZATION_REQUEST.nonce,
-      });
-      expect(tokens.claims()?.aud).toBe('web');
+anyStore('response_mode=form_post', { config: CONFIG, handStore: saving.handStore }, (world) => {
+  it('PR-01: openid-client takes the code from the form, and no address has it', async () => {
+    const configuration = await connect(world(), 'web');
+    const { last, fields } = await posted(world());
+    expectFormPage(last, 200);
+    expect(last.headers.get('location')).toBeNull();
+    expect(Object.keys(fields).toSorted()).toEqual(['code', 'iss', 'state']);
+    const tokens = await oidc.authorizationCodeGrant(configuration, sentTo(CALLBACK, fields), {
+      pkceCodeVerifier: VERIFIER,
+      expectedState: AUTHORIZATION_REQUEST.state,
+      expectedNonce: AUTHORIZATION_REQUEST.nonce,
     });
+    expect(tokens.claims()?.aud).toBe('web');
+  });
 
-    it('PR-01: no code leaves where it could not be stored', async () => {
-      const { browser, page } = await begin(world(), FORM_POST);
-      saving.set((saved) =>
-        saved.some(({ kind }) => kind === 'AuthorizationCode')
-          ? Promise.reject(new StoreUnavailable())
-          : undefined,
-      );
-      const last = await finishPages(browser, page, 'alice');
-      saving.set(undefined);
-      expect([last.status, last.headers.get('retry-after')]).toEqual([503, '2']);
-      expect(last.text).not.toContain('<form');
-      expect(last.text).not.toContain('name="code"');
-    });
-  },
-  { config: CONFIG, handStore: saving.handStore },
-);
+  it('PR-01: no code leaves where it could not be stored', async () => {
+    const { browser, page } = await begin(world(), FORM_POST);
+    saving.set((saved) =>
+      saved.some(({ kind }) => kind === 'AuthorizationCode')
+        ? Promise.reject(new StoreUnavailable())
+        : undefined,
+    );
+    const last = await finishPages(browser, page, 'alice');
+    saving.set(undefined);
+    expect([last.status, last.headers.get('retry-after')]).toEqual([503, '2']);
+    expect(last.text).not.toContain('<form');
+    expect(last.text).not.toContain('name="code"');
+  });
+});
 
 const world = useWorld({ config: CONFIG });
 
@@ -122,14 +118,14 @@ describe('what the form says', () => {
     expect(formOf(unknown, CALLBACK).fields['error']).toBe('login_required');
   });
 
-  it('a person who goes back to the app brings it access_denied in the form', async () => {
+  it('a user who goes back to the app brings it access_denied in the form', async () => {
     const { browser, page } = await begin(world(), FORM_POST);
     const last = await browser.submit(page, '/cancel');
     expectFormPage(last, 400);
     expect(formOf(last, CALLBACK).fields).toMatchObject({ error: 'access_denied', iss: world().issuer });
   });
 
-  it('is in the language of the person, and has no links to others: the page is there once', async () => {
+  it('is in the language of the user, and has no links to others: the page is there once', async () => {
     const { browser, page } = await begin(world(), { ...FORM_POST, ui_locales: 'fr' });
     const last = await finishPages(browser, page, 'alice');
     expect(last.text).toContain('<html lang="fr"');

@@ -88,28 +88,25 @@ describe('the packed package, installed for the whole machine', () => {
 
   beforeAll(() => npm('install', '--global', '--no-audit', '--no-fund', tarball), 240_000);
 
-  it.each([process.versions.node, '22.18.0'])(
-    'on Node.js %s: init, a start and a sign-in',
-    async (version) => {
-      const own = version === process.versions.node ? `${path.dirname(process.execPath)}:/bin` : undefined;
-      const PATH = own ?? (await pathWith(version));
-      const folder = path.join(prefix, `service-${version}`);
-      const port = await freePort();
-      const issuer = `http://localhost:${port}`;
-      const { stdout } = await run(program, ['init', folder, '--issuer', issuer], { env: { PATH } });
-      const service = await startProcess(path.join(folder, 'config/postern.yaml'), [program], folder, {
-        PATH,
-      });
-      try {
-        if (isShipped('try-out')) await signInToDemo(issuer, port + 1, stdout.trim());
-        expect((await run(await readlink(`/proc/${service.pid}/exe`), ['--version'])).stdout).toBe(
-          `v${version}\n`,
-        );
-      } finally {
-        await service.end();
-      }
-    },
-  );
+  it.each([process.versions.node, '22.18.0'])('on Node.js %s: init, start and sign-in', async (version) => {
+    const own = version === process.versions.node ? `${path.dirname(process.execPath)}:/bin` : undefined;
+    const PATH = own ?? (await pathWith(version));
+    const folder = path.join(prefix, `service-${version}`);
+    const port = await freePort();
+    const issuer = `http://localhost:${port}`;
+    const { stdout } = await run(program, ['init', folder, '--issuer', issuer], { env: { PATH } });
+    const service = await startProcess(path.join(folder, 'config/postern.yaml'), [program], folder, {
+      PATH,
+    });
+    try {
+      if (isShipped('try-out')) await signInToDemo(issuer, port + 1, stdout.trim());
+      expect((await run(await readlink(`/proc/${service.pid}/exe`), ['--version'])).stdout).toBe(
+        `v${version}\n`,
+      );
+    } finally {
+      await service.end();
+    }
+  });
 
   it('says on Node.js 20 in one line which version it needs', async () => {
     const env = { PATH: await pathWith('20.19.0') };

@@ -57,21 +57,18 @@ describe('postern plan', () => {
     });
   });
 
-  it.each([{ one_time_codes: true }, undefined])(
-    'names who has only a factor that goes, where %j is left of sign_in',
-    async (signIn) => {
-      const world = await startWorld({
-        issuer: 'https://id.example',
-        config: { sign_in: { passkeys: true } },
-      });
-      await givePasskey(world, 'alice');
-      const next = `${world.configFile}.next.json`;
-      const form = JSON.parse(readFileSync(world.configFile, 'utf8')) as object;
-      writeFileSync(next, JSON.stringify({ ...form, sign_in: signIn }));
-      const { stdout, stderr } = await runVerb(['plan', next, '--config', world.configFile]);
-      await world.stop();
-      expect(stderr).toBe('');
-      expect(stdout).toContain("sign_in: users who can't sign in without another factor: alice\n");
-    },
-  );
+  it.each([{ one_time_codes: true }, undefined])('names users who lose their factor: %j', async (signIn) => {
+    const world = await startWorld({
+      issuer: 'https://id.example',
+      config: { sign_in: { passkeys: true } },
+    });
+    await givePasskey(world, 'alice');
+    const next = `${world.configFile}.next.json`;
+    const form = JSON.parse(readFileSync(world.configFile, 'utf8')) as object;
+    writeFileSync(next, JSON.stringify({ ...form, sign_in: signIn }));
+    const { stdout, stderr } = await runVerb(['plan', next, '--config', world.configFile]);
+    await world.stop();
+    expect(stderr).toBe('');
+    expect(stdout).toContain("sign_in: users who can't sign in without another factor: alice\n");
+  });
 });

@@ -1,7 +1,6 @@
 // An attacker with alice's password, another browser, another account and everything they could observe gets no further than the
 // second step: no session, no code, no trusted browser.
 import { decodeJwt } from 'jose';
-import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { authorizationUrl, CHALLENGE, VERIFIER } from '../../world/authorization-request.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../world/person.ts';
 import { formPost, type Parameters, post, textOf, toQuery } from '../../world/requests.ts';
 import {
+  codeFor,
   giveOneTimeCodes,
   givePasskey,
   isSecondStep,
@@ -137,7 +137,7 @@ describe('a half sign-in', () => {
     await expectNobody(world(), browser);
   });
 
-  it('MF-33: of the attacker is not completed in the browser of the person, nor the other way round', async () => {
+  it('MF-33: of the attacker is not completed in the browser of the user, nor the other way round', async () => {
     const app = await fresh();
     const attacker = await half(world());
     const victim = newBrowser(world());
@@ -153,7 +153,7 @@ describe('a half sign-in', () => {
     expect(codeOf(done.page)).toBeDefined();
   });
 
-  it('is of whom the password was of: the second factor of another person proves nothing', async () => {
+  it('needs the factor of the user whose password it was', async () => {
     await fresh();
     const mallory = await giveOneTimeCodes(world(), 'bob');
     const { browser, page } = await half(world());
@@ -230,7 +230,7 @@ async function proofOf(world: OpenWorld, page: Page, client?: 'web2') {
   return { tokens: answer.body, claims: decodeJwt(textOf(answer, 'id_token')) };
 }
 
-describe('a session of less than the person has', () => {
+describe('a session with fewer factors than the user has', () => {
   const world = useWorld(OPTIONS);
   standingClock();
   const fresh = async (config: Readonly<Record<string, unknown>> = CONFIG) => {
@@ -272,7 +272,7 @@ describe('a session of less than the person has', () => {
     expect(await silently(world(), browser, REQUEST)).toBe('signed in');
   });
 
-  it('is not changed by half a switch to another person, who is asked as everywhere', async () => {
+  it('is not changed by half a switch to another user, who is asked as everywhere', async () => {
     await fresh();
     const app = await giveOneTimeCodes(world());
     const { browser } = await whole(world(), app.code());
@@ -334,11 +334,6 @@ describe('the page for factors', () => {
   const world = useWorld(OPTIONS);
   standingClock();
   const url = () => `${world().issuer}/account/factors`;
-  const secretOf = ({ text }: Page) => /class="secret">([^<]+)</.exec(text)?.[1] ?? '';
-  const codeFrom = (page: Page) => {
-    const secret = Secret.fromBase32(secretOf(page).replaceAll(' ', ''));
-    return new TOTP({ secret }).generate({ timestamp: Date.now() });
-  };
   const fresh = async (config: Readonly<Record<string, unknown>> = SELF) => {
     await pass();
     await setFactors(world(), 'alice');
@@ -356,21 +351,19 @@ describe('the page for factors', () => {
     return { browser, page: await withAddForms(browser, afterNotice) };
   }
 
-  it('raises the session of the browser that enrols under another name, and of nobody who knew the old one', async () => {
+  it('raises the session of the browser that enrols under another name, and not that of a copy of its cookie', async () => {
     await fresh();
     const { browser, page } = await list();
     const thief = newBrowser(world());
     for (const cookie of browser.cookies) thief.setCookie(cookie);
     expect(await silently(world(), thief, { client_id: 'first-party' })).toBe('signed in');
-    const done = await browser.submit(page, '/add', { code: codeFrom(page) });
+    const done = await browser.submit(page, '/add', { code: codeFor(page) });
     expect(done.url.startsWith(url())).toBe(true);
     await expectNobody(world(), thief);
     const { page: asked } = await begin(
       world(),
       { ...REQUEST, acr_values: 'urn:postern:acr:second-factor' },
-      {
-        browser: thief,
-      },
+      { browser: thief },
     );
     expect(asked.text).toContain('name="password"');
   });
@@ -383,7 +376,7 @@ describe('the page for factors', () => {
     moveClock(MINUTE);
     const { browser, page } = await list('alice', app.code());
     expect(await silently(world(), other.browser, REQUEST)).toBe('signed in');
-    const replaced = await browser.submit(page, '/add', { code: codeFrom(page), replace: 'yes' });
+    const replaced = await browser.submit(page, '/add', { code: codeFor(page), replace: 'yes' });
     await expectNobody(world(), other.browser);
     const removed = await browser.submit(replaced, '/remove');
     expect(removed.status).toBe(200);
@@ -391,49 +384,49 @@ describe('the page for factors', () => {
     expect((await own()).oneTimeCode).toBeUndefined();
   });
 
-  it('MF-12: changes nothing by a form that is six minutes old, by one of another session, or by one of another person', async () => {
+  it('MF-12: changes nothing by a form that is six minutes old, by one of another session, or by one of another user', async () => {
     await fresh();
     const late = await list();
     moveClock(6 * MINUTE);
-    const stale = await late.browser.submit(late.page, '/add', { code: codeFrom(late.page) });
+    const stale = await late.browser.submit(late.page, '/add', { code: codeFor(late.page) });
     expect(stale.status).toBe(403);
     const alice = await list();
     const bob = await list('bob');
     const { action, fields } = formOf(alice.page, '/add');
     const bobs = formOf(bob.page, '/add').fields;
     const wrong: readonly [Parameters, number][] = [
-      [{ ...fields, csrf: bobs['csrf'], code: codeFrom(alice.page) }, 403],
-      [{ ...fields, csrf: '', code: codeFrom(alice.page) }, 403],
-      [{ ...fields, sealed: bobs['sealed'], code: codeFrom(bob.page) }, 422],
+      [{ ...fields, csrf: bobs['csrf'], code: codeFor(alice.page) }, 403],
+      [{ ...fields, csrf: '', code: codeFor(alice.page) }, 403],
+      [{ ...fields, sealed: bobs['sealed'], code: codeFor(bob.page) }, 422],
       [{ ...fields, sealed: '', code: '000000' }, 422],
     ];
     for (const [form, status] of wrong)
       expect((await alice.browser.post(action, form)).status, JSON.stringify(form)).toBe(status);
-    const good = { ...fields, code: codeFrom(alice.page) };
+    const good = { ...fields, code: codeFor(alice.page) };
     const elsewhere = { origin: 'https://evil.example' };
     expect((await alice.browser.post(action, good, elsewhere)).status).toBe(403);
     expect((await newBrowser(world()).post(action, good)).status).toBe(403);
     expect((await own()).oneTimeCode).toBeUndefined();
   });
 
-  it('MF-30: lets nobody enrol a first factor who has the password alone, where that is an operator’s to allow', async () => {
+  it('MF-30: allows no first factor by password alone where an administrator must allow it', async () => {
     await fresh();
     const before = await list();
     const { action, fields } = formOf(before.page, '/add');
     await world().reload({ ...SELF, sign_in: { ...SELF.sign_in, enrolment: 'link' } });
-    const forged = await before.browser.post(action, { ...fields, code: codeFrom(before.page) });
+    const forged = await before.browser.post(action, { ...fields, code: codeFor(before.page) });
     expect(forged.status).toBe(403);
     const shown = await before.browser.open(`${url()}?add=one_time_code`);
     expect([shown.status, shown.text.includes('name="sealed"')]).toEqual([200, false]);
     const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser: before.browser });
     expect(page.status).toBe(403);
     const step = page.url.replace(/[?#].*/, '');
-    const answer = await before.browser.post(`${step}/enrol`, { ...fields, code: codeFrom(before.page) });
+    const answer = await before.browser.post(`${step}/enrol`, { ...fields, code: codeFor(before.page) });
     expect(answer.status).toBe(403);
     expect((await own()).oneTimeCode).toBeUndefined();
   });
 
-  it('is signed in to by a client whose codes nobody can exchange', async () => {
+  it('signs in by a client whose codes can’t be exchanged', async () => {
     await fresh();
     const browser = newBrowser(world());
     const [, query] = (await browser.request(url())).headers.get('location')?.split('?') ?? [];
@@ -463,7 +456,7 @@ describe('the page for factors', () => {
   });
 });
 
-describe('a passkey that somebody else shows', () => {
+describe('a passkey of an attacker', () => {
   const world = useWorld(OPTIONS);
   standingClock();
   const open = async () => {
@@ -564,7 +557,7 @@ function withoutFactors(store: Store): Store {
   };
 }
 
-describe("a store that can't say what a person has", () => {
+describe("a store that can't read a user's factors", () => {
   const world = useWorld({
     ...OPTIONS,
     config: {
@@ -576,7 +569,7 @@ describe("a store that can't say what a person has", () => {
   });
   standingClock();
 
-  it('lets nobody in, steps nobody up and renews nothing that rests on it: 503, and on when it is back', async () => {
+  it('means 503 for sign-ins, step-ups and refreshes until it is back', async () => {
     const app = await giveOneTimeCodes(world());
     const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
     const { browser, page } = await whole(world(), app.code(), newBrowser(world()), asked);

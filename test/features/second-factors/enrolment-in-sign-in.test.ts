@@ -57,23 +57,22 @@ async function readOn(browser: Browser, page: Page): Promise<Page> {
   return browser.submit(page, '/notice');
 }
 
-describe('where the first factor is left to people', () => {
-  const place = useWorld(optionsOf('self'));
+describe('where users add their first factor themselves', () => {
+  const world = useWorld(optionsOf('self'));
   standingClock();
 
   it('MF-30: it is added within the sign-in, with a notice and a record, and ends the other sessions', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser: other } = await complete(world, 'alice');
-    const { browser, page } = await atEnrol(world, 'spa');
+    await setFactors(world(), 'alice');
+    const { browser: other } = await complete(world(), 'alice');
+    const { browser, page } = await atEnrol(world(), 'spa');
     expect([page.status, isEnrol(page)]).toEqual([200, true]);
     const wrong = await addApp(browser, page, '000000');
-    expect([wrong.status, isEnrol(wrong), (await ownFactors(world)).oneTimeCode]).toEqual([
+    expect([wrong.status, isEnrol(wrong), (await ownFactors(world())).oneTimeCode]).toEqual([
       422,
       true,
       undefined,
     ]);
-    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
+    expect(world().recorded.audit('factor_changed').at(-1)).toMatchObject({
       outcome: 'failure',
       account_id: PEOPLE.alice,
       client_id: 'spa',
@@ -83,16 +82,16 @@ describe('where the first factor is left to people', () => {
     // The browser that added it gets no notice.
     const added = await addApp(browser, page);
     expect(isConsent(added), added.text).toBe(true);
-    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
+    expect(world().recorded.audit('factor_changed').at(-1)).toMatchObject({
       outcome: 'success',
       account_id: PEOPLE.alice,
       action: 'added',
       method: 'one_time_code',
     });
-    expect(await silently(world, browser, { client_id: 'spa' })).toBe('consent_required');
-    expect(await silently(world, other)).toBe('login_required');
+    expect(await silently(world(), browser, { client_id: 'spa' })).toBe('consent_required');
+    expect(await silently(world(), other)).toBe('login_required');
     // The code that confirmed it is used up; the next one signs in.
-    const next = await atEnrol(world, 'spa');
+    const next = await atEnrol(world(), 'spa');
     expect(isSecondStep(next.page)).toBe(true);
     expect((await next.browser.submit(next.page, '/code', { code: codeFor(page) })).status).toBe(401);
     // Another session gets the notice.
@@ -101,60 +100,58 @@ describe('where the first factor is left to people', () => {
     expect(isConsent(await readOn(next.browser, told))).toBe(true);
   });
 
-  it('a passkey is enough for an app that needs one, and a key that verifies nobody is not', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const { browser, page } = await atEnrol(world, 'web2');
+  it('a passkey is enough for an app that needs one, and a key that doesn’t verify its user is not', async () => {
+    await setFactors(world(), 'alice');
+    const { browser, page } = await atEnrol(world(), 'web2');
     expect([isEnrol(page), page.text.includes('class="secret"')]).toEqual([true, false]);
     const refused = await browser.submit(page, '/enrol', { response: '{}' });
-    expect([refused.status, (await ownFactors(world)).passkeys]).toEqual([422, []]);
+    expect([refused.status, (await ownFactors(world())).passkeys]).toEqual([422, []]);
     const key = new SoftwareKey();
-    const added = await browser.submit(page, '/enrol', { response: key.create(world, page) });
+    const added = await browser.submit(page, '/enrol', { response: key.create(world(), page) });
     expect(isConsent(added), added.text).toBe(true);
-    expect(await silently(world, browser, { client_id: 'web2' })).toBe('consent_required');
+    expect(await silently(world(), browser, { client_id: 'web2' })).toBe('consent_required');
   });
 
   it('of two browsers that wait on the page, one adds the first factor, also at once', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const [one, two] = [await atEnrol(world, 'spa'), await atEnrol(world, 'spa')];
-    const response = new SoftwareKey().create(world, two.page);
+    await setFactors(world(), 'alice');
+    const [one, two] = [await atEnrol(world(), 'spa'), await atEnrol(world(), 'spa')];
+    const response = new SoftwareKey().create(world(), two.page);
     const answers = await Promise.all([
       addApp(one.browser, one.page),
       two.browser.submit(two.page, '/enrol', { response }),
     ]);
     expect(answers.filter(isConsent)).toHaveLength(1);
-    const { oneTimeCode, passkeys } = await ownFactors(world);
+    const { oneTimeCode, passkeys } = await ownFactors(world());
     expect([oneTimeCode, ...passkeys].filter((factor) => factor !== undefined)).toHaveLength(1);
     const loser = answers.findIndex((page) => !isConsent(page));
     const { browser } = [one, two][loser] ?? one;
-    expect(await silently(world, browser, { client_id: 'spa' })).not.toBe('consent_required');
+    expect(await silently(world(), browser, { client_id: 'spa' })).not.toBe('consent_required');
   });
 });
 
 describe('where the first factor needs a link', () => {
-  const place = useWorld(optionsOf('link'));
+  const world = useWorld(optionsOf('link'));
   standingClock();
 
   it('who has proved a code just now adds the passkey that an app needs', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const { browser, page } = await atEnrol(world, 'web2');
+    const app = await giveOneTimeCodes(world());
+    const { browser, page } = await atEnrol(world(), 'web2');
     expect(isSecondStep(page)).toBe(true);
     const enrol = await browser.submit(page, '/code', { code: app.code() });
     expect([isEnrol(enrol), enrol.text.includes('class="secret"')]).toEqual([true, false]);
-    const added = await browser.submit(enrol, '/enrol', { response: new SoftwareKey().create(world, enrol) });
+    const added = await browser.submit(enrol, '/enrol', {
+      response: new SoftwareKey().create(world(), enrol),
+    });
     expect(isConsent(added), added.text).toBe(true);
-    expect((await ownFactors(world)).passkeys).toHaveLength(1);
+    expect((await ownFactors(world())).passkeys).toHaveLength(1);
   });
 
   it('a session that proved its factor too long ago begins with the sign-in', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const { browser, page: step } = await enterPassword(world);
+    const app = await giveOneTimeCodes(world());
+    const { browser, page: step } = await enterPassword(world());
     expect(isConsent(await browser.submit(step, '/code', { code: app.code() }))).toBe(true);
     moveClock(5 * MINUTE + 1);
-    const { page: asked } = await begin(world, { client_id: 'web2' }, { browser });
+    const { page: asked } = await begin(world(), { client_id: 'web2' }, { browser });
     expect([isLogin(asked), isEnrol(asked)]).toEqual([true, false]);
     const again = await signInAs(browser, asked, 'alice', '/switch');
     expect(isSecondStep(again)).toBe(true);

@@ -44,55 +44,49 @@ const keyIn = (world: OpenWorld, page: Page, key: SoftwareKey, changes = {}) => 
 });
 const isDone = (page: Page) => page.url.endsWith('/interaction/done/factors') && page.status === 200;
 
-eachStore(
-  'a link for the first factor',
-  (place) => {
-    it('MF-41: opened by scanners as often as they like, it adds one factor, once', async () => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const token = await newLink(world, 'factors', PEOPLE.alice);
-      for (let round = 0; round < 5; round += 1) {
-        for (const method of ['GET', 'HEAD']) {
-          const opened = await fetch(urlOf(world, token).replace(world.issuer, world.base), { method });
-          expect(opened.status).toBe(200);
-          expect(opened.headers.get('referrer-policy')).toBe('same-origin');
-          expect(opened.headers.get('cache-control')).toBe('no-store');
-        }
+eachStore('a link for the first factor', OPTIONS, (place) => {
+  it('MF-41: opened by scanners as often as they like, it adds one factor, once', async () => {
+    await setFactors(place(), 'alice');
+    const token = await newLink(place(), 'factors', PEOPLE.alice);
+    for (let round = 0; round < 5; round += 1) {
+      for (const method of ['GET', 'HEAD']) {
+        const opened = await fetch(urlOf(place(), token).replace(place().issuer, place().base), { method });
+        expect(opened.status).toBe(200);
+        expect(opened.headers.get('referrer-policy')).toBe('same-origin');
+        expect(opened.headers.get('cache-control')).toBe('no-store');
       }
-      const browser = newBrowser(world);
-      const page = await browser.open(urlOf(world, token));
-      expect((await browser.submit(page, token, appIn(page, '000000'))).status).toBe(422);
-      const refused = { outcome: 'failure', action: 'added', method: 'one_time_code', reason: 'wrong_code' };
-      expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject(refused);
-      const fields = { csrf: fieldOf(page, 'csrf'), ...appIn(page) };
-      const answers = await Promise.all(
-        Array.from({ length: 4 }, async () => newBrowser(world).post(urlOf(world, token), fields)),
-      );
-      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
-      expect(statuses).toEqual([303, 410, 410, 410]);
-      for (const { headers } of answers) expect(headers.get('location') ?? '').not.toContain(token);
-      expect(sessionOf(browser)).toBeUndefined();
-      expect((await browser.open(urlOf(world, token))).status).toBe(410);
-      const { page: login } = await begin(world, {}, { browser });
-      expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
-    });
+    }
+    const browser = newBrowser(place());
+    const page = await browser.open(urlOf(place(), token));
+    expect((await browser.submit(page, token, appIn(page, '000000'))).status).toBe(422);
+    const refused = { outcome: 'failure', action: 'added', method: 'one_time_code', reason: 'wrong_code' };
+    expect(place().recorded.audit('factor_changed').at(-1)).toMatchObject(refused);
+    const fields = { csrf: fieldOf(page, 'csrf'), ...appIn(page) };
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, async () => newBrowser(place()).post(urlOf(place(), token), fields)),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([303, 410, 410, 410]);
+    for (const { headers } of answers) expect(headers.get('location') ?? '').not.toContain(token);
+    expect(sessionOf(browser)).toBeUndefined();
+    expect((await browser.open(urlOf(place(), token))).status).toBe(410);
+    const { page: login } = await begin(place(), {}, { browser });
+    expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
+  });
 
-    it('F1-17: that was never used stays dead after a factor was added in another way and removed', async () => {
-      const world = place();
-      await setFactors(world, 'alice');
-      const token = await newLink(world, 'factors', PEOPLE.alice);
-      const page = await newBrowser(world).open(urlOf(world, token));
-      // The state after an enrolment and a removal.
-      await setFactors(world, 'alice', { sessionsSince: 2 });
-      expect((await newBrowser(world).open(urlOf(world, token))).status).toBe(410);
-      expect((await newBrowser(world).submit(page, token, appIn(page))).status).toBe(410);
-      expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
-      const fresh = await newLink(world, 'factors', PEOPLE.alice);
-      expect((await newBrowser(world).open(urlOf(world, fresh))).status).toBe(200);
-    });
-  },
-  OPTIONS,
-);
+  it('F1-17: that was never used stays dead after a factor was added in another way and removed', async () => {
+    await setFactors(place(), 'alice');
+    const token = await newLink(place(), 'factors', PEOPLE.alice);
+    const page = await newBrowser(place()).open(urlOf(place(), token));
+    // The state after an enrolment and a removal.
+    await setFactors(place(), 'alice', { sessionsSince: 2 });
+    expect((await newBrowser(place()).open(urlOf(place(), token))).status).toBe(410);
+    expect((await newBrowser(place()).submit(page, token, appIn(page))).status).toBe(410);
+    expect((await ownFactors(place())).oneTimeCode).toBeUndefined();
+    const fresh = await newLink(place(), 'factors', PEOPLE.alice);
+    expect((await newBrowser(place()).open(urlOf(place(), fresh))).status).toBe(200);
+  });
+});
 
 describe('an invitation', () => {
   const place = useWorld(OPTIONS);
@@ -109,46 +103,45 @@ describe('an invitation', () => {
     return { id, username, token: await newLink(world, 'invite', id) };
   }
 
-  it('by a passkey makes no password, and signs in by it; not by one that knows nobody', async () => {
-    const world = place();
-    const { id, token } = await invite(world);
-    const browser = newBrowser(world);
-    const page = await browser.open(urlOf(world, token));
+  it('by a passkey makes no password, and signs in by it; not by one that doesn’t verify its user', async () => {
+    const { id, token } = await invite(place());
+    const browser = newBrowser(place());
+    const page = await browser.open(urlOf(place(), token));
     const weak = new SoftwareKey({ verifiesUser: false });
-    expect((await browser.submit(page, token, keyIn(world, page, weak))).status).toBe(422);
+    expect((await browser.submit(page, token, keyIn(place(), page, weak))).status).toBe(422);
     const key = new SoftwareKey();
-    const done = await browser.submit(page, token, keyIn(world, page, key));
+    const done = await browser.submit(page, token, keyIn(place(), page, key));
     expect([done.status, done.url]).toEqual([200, 'https://id.example/interaction/done/invite']);
-    expect(await silently(world, browser)).toBe('login_required');
-    const { page: login } = await begin(world, {}, { browser });
+    expect(await silently(place(), browser)).toBe('login_required');
+    const { page: login } = await begin(place(), {}, { browser });
     const userHandle = fieldOf(page, 'handle');
     const signedIn = await browser.submit(login, '/passkey', {
-      response: key.assert(world, login, { userHandle }),
+      response: key.assert(place(), login, { userHandle }),
     });
     const afterNotice = signedIn.text.includes('/notice"')
       ? await browser.submit(signedIn, '/notice')
       : signedIn;
     expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
-    expect((await (await factorsOf(world)).get(id)).passkeys).toHaveLength(1);
+    expect((await (await factorsOf(place())).get(id)).passkeys).toHaveLength(1);
   });
 
   it('F1-06: makes no password after a passkey, also where its use could not be written', async () => {
-    const world = place();
-    const { token } = await invite(world);
-    const page = await newBrowser(world).open(urlOf(world, token));
-    const consume = vi.spyOn(world.openedStore.records, 'consume').mockRejectedValue(new StoreUnavailable());
-    const done = await newBrowser(world).submit(page, token, keyIn(world, page, new SoftwareKey()));
+    const { token } = await invite(place());
+    const page = await newBrowser(place()).open(urlOf(place(), token));
+    const consume = vi
+      .spyOn(place().openedStore.records, 'consume')
+      .mockRejectedValue(new StoreUnavailable());
+    const done = await newBrowser(place()).submit(page, token, keyIn(place(), page, new SoftwareKey()));
     expect([done.status, consume.mock.calls.length], done.text).toEqual([200, 1]);
     consume.mockRestore();
     const password = 'river otter jazz 47';
-    expect((await newBrowser(world).submit(page, token, { password, again: password })).status).toBe(410);
+    expect((await newBrowser(place()).submit(page, token, { password, again: password })).status).toBe(410);
   });
 
   it('by a password leads on to a second factor', async () => {
-    const world = place();
-    const { token } = await invite(world);
-    const browser = newBrowser(world);
-    const page = await browser.open(urlOf(world, token));
+    const { token } = await invite(place());
+    const browser = newBrowser(place());
+    const page = await browser.open(urlOf(place(), token));
     const password = 'river otter jazz 47';
     const next = await browser.submit(page, token, { password, again: password });
     const [, nextToken = ''] = /\/link\/([\w-]{43})$/.exec(next.url) ?? [];

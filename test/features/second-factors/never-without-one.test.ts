@@ -186,18 +186,17 @@ describe('at every endpoint', () => {
   });
 
   it.each([...new Set(REQUESTS)])('%s makes no session of half a sign-in', async (request) => {
-    const world = place();
-    const browser = newBrowser(world);
+    const browser = newBrowser(place());
     for (const cookie of kept) browser.setCookie(cookie);
     // A sign-in that is never finished counts as a failure, until an administrator resets the count.
     begun += 1;
-    await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { attemptsSince: begun });
-    const { page: login } = await begin(world, {}, { browser });
+    await createAccountStates(place().openedStore.documents).update(PEOPLE.alice, { attemptsSince: begun });
+    const { page: login } = await begin(place(), {}, { browser });
     const page = await signInAs(browser, login, 'alice');
     expect(isSecondStep(page)).toBe(true);
     const [method = '', path = ''] = request.split(' ');
     const uid = new URL(page.url).pathname.split('/').at(-1) ?? '';
-    const target = `${world.issuer}${path}`
+    const target = `${place().issuer}${path}`
       .replace(':uid', uid)
       .replace(':link', randomBytes(32).toString('base64url'))
       .replace(':purpose', 'reset')
@@ -226,7 +225,7 @@ describe('at every endpoint', () => {
           ? await browser.request(target, { ...formPost(query), method })
           : await browser.request(`${target}?${query}`, { method }),
       );
-      await expectNothingGained(world, browser, answers);
+      await expectNothingGained(place(), browser, answers);
     }
     // The form for a device code is bound to a session without a user.
     if (path !== '/device') expect(sessionOf(browser)).toBeUndefined();
@@ -279,14 +278,13 @@ async function asOther(
 }
 
 it.each(PROMPTS)('at every prompt her password alone signs nobody in (%s)', async (prompt) => {
-  const world = place();
-  await setFactors(world, 'bob');
-  await giveOneTimeCodes(world);
-  const [browser, page] = await AT_PROMPT[prompt](world);
+  await setFactors(place(), 'bob');
+  await giveOneTimeCodes(place());
+  const [browser, page] = await AT_PROMPT[prompt](place());
   expect([prompt, isSecondStep(page), isLogin(page)]).toEqual([prompt, true, false]);
   const reloaded = await browser.open(page.url);
   expect([prompt, isSecondStep(reloaded)]).toEqual([prompt, true]);
-  await setFactors(world, 'bob');
+  await setFactors(place(), 'bob');
 });
 
 /** Adds a user to the store, whose password can be changed. */
@@ -311,45 +309,42 @@ async function typePassword(
 
 describe('around it', () => {
   it('another tab beside the second step has to do both steps', async () => {
-    const world = place();
-    const app = await giveOneTimeCodes(world);
-    const { browser, page: first } = await typePassword(world, 'alice', PASSWORDS.alice);
-    const { page: second } = await typePassword(world, 'alice', PASSWORDS.alice, browser);
+    const app = await giveOneTimeCodes(place());
+    const { browser, page: first } = await typePassword(place(), 'alice', PASSWORDS.alice);
+    const { page: second } = await typePassword(place(), 'alice', PASSWORDS.alice, browser);
     expect([isSecondStep(first), isSecondStep(second)]).toEqual([true, true]);
-    await expectNothingGained(world, browser);
+    await expectNothingGained(place(), browser);
     const consent = await browser.submit(second, '/code', { code: app.code() });
     expect(isSecondStep(consent)).toBe(false);
   });
 
   it('MF-47: neither a changed password nor a reset link goes around it, and no link makes a session', async () => {
-    const world = place();
-    const { id, username, people } = await newStorePerson(world, 'carol');
+    const { id, username, people } = await newStorePerson(place(), 'carol');
     await people.setPassword(id, await hashPassword('quiet lantern moss 12'), Math.floor(Date.now() / 1000));
-    const changed = await typePassword(world, username, 'quiet lantern moss 12');
+    const changed = await typePassword(place(), username, 'quiet lantern moss 12');
     expect(isSecondStep(changed.page)).toBe(true);
     for (const purpose of LINK_PURPOSES) {
-      const token = await newLink(world, purpose, id);
-      const browser = newBrowser(world);
-      const form = await browser.open(oneTimeLinkUrl(world.issuer, token));
+      const token = await newLink(place(), purpose, id);
+      const browser = newBrowser(place());
+      const form = await browser.open(oneTimeLinkUrl(place().issuer, token));
       if (purpose === 'factors') {
         // The link is for a first factor, and this user has one.
         expect(form.status).toBe(410);
-        await expectNothingGained(world, browser, [form]);
+        await expectNothingGained(place(), browser, [form]);
         continue;
       }
       const password = `river otter jazz ${purpose}`;
       const done = await browser.submit(form, token, { password, again: password });
       expect([purpose, done.status]).toEqual([purpose, 200]);
-      await expectNothingGained(world, browser, [done]);
-      const { page } = await typePassword(world, username, password, browser);
+      await expectNothingGained(place(), browser, [done]);
+      const { page } = await typePassword(place(), username, password, browser);
       expect([purpose, isSecondStep(page)]).toEqual([purpose, true]);
-      await expectNothingGained(world, browser, [page]);
+      await expectNothingGained(place(), browser, [page]);
     }
   });
 
   it('asks with nothing else in the browser, whatever the app asks for', async () => {
-    const world = place();
-    await giveOneTimeCodes(world);
+    await giveOneTimeCodes(place());
     for (const changes of [
       { client_id: 'first-party' },
       { login_hint: 'alice' },
@@ -361,9 +356,9 @@ describe('around it', () => {
       { max_age: '100000' },
       { response_mode: 'query' },
     ]) {
-      const { browser, page: step } = await enterPassword(world, changes);
+      const { browser, page: step } = await enterPassword(place(), changes);
       expect([changes, isSecondStep(step)]).toEqual([changes, true]);
-      await expectNothingGained(world, browser);
+      await expectNothingGained(place(), browser);
     }
   });
 });

@@ -70,12 +70,10 @@ describe('a one-time code', () => {
     expect(await isRight(CODE, NOW + PERIOD_MS, seeded(step + 1))).toBe(false);
   });
 
-  it.each(['005924', ' 005924\n', '005 924', '0 0 5 9 2 4', '００５９２４', '005\u00A0924'])(
-    'MF-21: is forgiven its spaces and wide digits: %j',
-    async (typed) => {
-      expect(await isRight(typed)).toBe(true);
-    },
-  );
+  const TYPED = ['005924', ' 005924\n', '005 924', '0 0 5 9 2 4', '００５９２４', '005\u00A0924'];
+  it.each(TYPED)('MF-21: may have spaces and wide digits: %j', async (typed) => {
+    expect(await isRight(typed)).toBe(true);
+  });
 
   it.each(
     [

@@ -42,89 +42,88 @@ async function signInByPasskey(
 }
 
 it('a link adds a passkey that verified its user, and nothing that they could not sign in with', async () => {
-  const world = place();
-  await setFactors(world, 'bob');
-  const link = await enrolLink(world);
-  const browser = newBrowser(world);
+  await setFactors(place(), 'bob');
+  const link = await enrolLink(place());
+  const browser = newBrowser(place());
   const page = await browser.open(link);
   expect([page.status, page.text.includes('class="secret"')]).toEqual([200, false]);
   const token = link.slice(-43);
   const key = new SoftwareKey();
   for (const fields of [
     { code: '123456', sealed: 'x' },
-    { response: new SoftwareKey({ verifiesUser: false }).create(world, page) },
+    { response: new SoftwareKey({ verifiesUser: false }).create(place(), page) },
   ]) {
     const refused = await browser.submit(page, token, fields);
-    expect([refused.status, (await ownFactors(world, 'bob')).passkeys]).toEqual([422, []]);
+    expect([refused.status, (await ownFactors(place(), 'bob')).passkeys]).toEqual([422, []]);
   }
   const done = await browser.submit(page, token, {
-    response: key.create(world, page),
+    response: key.create(place(), page),
     handle: fieldOf(page, 'handle'),
   });
   expect([done.status, done.url.includes(token)]).toEqual([200, false]);
-  expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);
-  const { page: login } = await begin(world, {}, { browser });
-  const response = key.assert(world, login, { userHandle: fieldOf(page, 'handle') });
+  expect((await ownFactors(place(), 'bob')).passkeys).toHaveLength(1);
+  const { page: login } = await begin(place(), {}, { browser });
+  const response = key.assert(place(), login, { userHandle: fieldOf(page, 'handle') });
   const added = await browser.submit(login, '/passkey', { response });
   expect(added.text).toContain('A passkey was added');
 });
 
 it("the last one can't be removed, until there is another", async () => {
-  const world = place();
-  const key = await givePasskey(world, 'bob');
-  const browser = newBrowser(world);
-  const list = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
+  const key = await givePasskey(place(), 'bob');
+  const browser = newBrowser(place());
+  const list = await signInByPasskey(place(), browser, `${place().issuer}/account/factors`, key);
   const page = await withAddForms(browser, list);
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
-  expect((await ownFactors(world, 'bob')).passkeys).toHaveLength(1);
+  expect((await ownFactors(place(), 'bob')).passkeys).toHaveLength(1);
   // A passkey that can't sign them in doesn't count as another one.
   expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
   const weak = new SoftwareKey({ verifiesUser: false });
-  const response = weak.create(world, page);
+  const response = weak.create(place(), page);
   expect((await browser.submit(page, '/add', { response, handle: fieldOf(page, 'handle') })).status).toBe(
     422,
   );
   const other = new SoftwareKey();
   const added = await browser.submit(page, '/add', {
-    response: other.create(world, page),
+    response: other.create(place(), page),
     handle: fieldOf(page, 'handle'),
   });
-  expect([added.status, (await ownFactors(world, 'bob')).passkeys.length]).toEqual([200, 2]);
+  expect([added.status, (await ownFactors(place(), 'bob')).passkeys.length]).toEqual([200, 2]);
   await browser.submit(added, '/remove', { id: key.id });
-  expect((await ownFactors(world, 'bob')).passkeys.map(({ id }) => id)).toEqual([other.id]);
+  expect((await ownFactors(place(), 'bob')).passkeys.map(({ id }) => id)).toEqual([other.id]);
 });
 
 it('recovery codes go with the last factor, and a password that nobody has is never right', async () => {
-  const world = place();
-  const { recoveryCodes } = await newRecoveryCodes(world, 'alice');
-  const key = await givePasskey(world, 'alice', { recoveryCodes });
-  const browser = newBrowser(world);
-  const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
+  const { recoveryCodes } = await newRecoveryCodes(place(), 'alice');
+  const key = await givePasskey(place(), 'alice', { recoveryCodes });
+  const browser = newBrowser(place());
+  const page = await signInByPasskey(place(), browser, `${place().issuer}/account/factors`, key);
   await browser.submit(page, '/remove', { id: key.id });
-  const left = await ownFactors(world);
+  const left = await ownFactors(place());
   expect([left.passkeys, left.recoveryCodes]).toEqual([[], []]);
 
   for (const password of ['', 'undefined', 'bob-password-22']) {
-    const { browser: stranger, page: login } = await begin(world);
+    const { browser: stranger, page: login } = await begin(place());
     const answer = await stranger.submit(login, '/login', { username: 'bob', password });
     expect([answer.status, titleOf(answer)]).toEqual([401, 'Sign in']);
   }
 });
 
 it('a user of the store isn’t let in while the file has the login name', async () => {
-  const world = place();
-  await addCarol(world);
+  await addCarol(place());
   const key = new SoftwareKey();
-  const store = await factorsOf(world);
+  const store = await factorsOf(place());
   await store.change(CAROL.id, () => ({ handle: key.handle, passkeys: [key.factor] }));
   await store.claimHandle(key.handle, CAROL.id);
   await store.claimCredential(key.id, CAROL.id);
-  const enter = () => signInByPasskey(world, newBrowser(world), `${world.issuer}/account/factors`, key);
+  const enter = () => signInByPasskey(place(), newBrowser(place()), `${place().issuer}/account/factors`, key);
   expect((await enter()).status).toBe(200);
-  await world.reload(CONFIG, { alice: { username: 'Carol' } });
+  await place().reload(CONFIG, { alice: { username: 'Carol' } });
   expect((await enter()).status).toBe(401);
-  expect(world.recorded.audit('sign_in').at(-1)).toMatchObject({ account_id: CAROL.id, reason: 'disabled' });
-  await world.reload(CONFIG);
+  expect(place().recorded.audit('sign_in').at(-1)).toMatchObject({
+    account_id: CAROL.id,
+    reason: 'disabled',
+  });
+  await place().reload(CONFIG);
   expect((await enter()).status).toBe(200);
 });

@@ -128,148 +128,140 @@ async function enrol(world: OpenWorld, way: Way): Promise<(browser: Browser, pag
   return withPassword('/code', () => ({ recovery_code: codes[(used += 1)] ?? '' }));
 }
 
-anyStore(
-  'step-up',
-  (world) => {
-    standingClock();
-    const pass = async (seconds: number) => {
-      moveClock(seconds);
-      await turns.turn();
-    };
-    /** Opens a request, and confirms the notices first. */
-    const open = async (browser: Browser, request: Parameters) => {
-      const { page } = await begin(world(), { scope: 'openid', ...request }, { browser });
-      return page.text.includes('/notice"') ? browser.submit(page, '/notice') : page;
-    };
-    async function signedIn(way: Way, request: Parameters = {}) {
-      await pass(2 * MINUTE);
-      const show = await enrol(world(), way);
-      const browser = newBrowser(world());
-      const page = await show(browser, await open(browser, request));
-      const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
-      const done = await finishPages(browser, afterNotice, 'alice');
-      expect(codeOf(done), `${way} ${done.text}`).toBeDefined();
-      return { browser, code: codeOf(done) };
-    }
+anyStore('step-up', { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer }, (world) => {
+  standingClock();
+  const pass = async (seconds: number) => {
+    moveClock(seconds);
+    await turns.turn();
+  };
+  /** Opens a request, and confirms the notices first. */
+  const open = async (browser: Browser, request: Parameters) => {
+    const { page } = await begin(world(), { scope: 'openid', ...request }, { browser });
+    return page.text.includes('/notice"') ? browser.submit(page, '/notice') : page;
+  };
+  async function signedIn(way: Way, request: Parameters = {}) {
+    await pass(2 * MINUTE);
+    const show = await enrol(world(), way);
+    const browser = newBrowser(world());
+    const page = await show(browser, await open(browser, request));
+    const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+    const done = await finishPages(browser, afterNotice, 'alice');
+    expect(codeOf(done), `${way} ${done.text}`).toBeDefined();
+    return { browser, code: codeOf(done) };
+  }
 
-    it.each(WAYS.map((way, column) => [way, column] as const))(
-      'MF-28, AC-34: with a session by %s',
-      async (way, column) => {
-        await world().reload(CONFIG);
-        for (const wanted of [false, true]) {
-          const { browser, code } = await signedIn(way);
-          const { body } = await redeem(world(), { code });
-          const [acr, amr] = ACR[way];
-          const token = decodeJwt(String(body['id_token']));
-          expect([token['acr'], new Set(token['amr'] as string[])]).toEqual([acr, new Set(amr)]);
-          if (wanted) await pass(OVER);
-          const rows = TABLE.filter(([, , age]) => age > 0 === wanted);
-          const answers = [];
-          for (const [what, request] of rows) answers.push([what, answerOf(await open(browser, request))]);
-          expect(answers).toEqual(rows.map(([what, , , expected]) => [what, expected[column]]));
-        }
-        const { browser } = await signedIn('password');
-        await enrol(world(), way);
-        const answers = [];
-        for (const [what, request] of AFTERWARDS)
-          answers.push([what, answerOf(await open(browser, request))]);
-        expect(answers).toEqual(AFTERWARDS.map(([what, , , expected]) => [what, expected[column]]));
-      },
-    );
-
-    it.each(WAYS.map((way, column) => [way, column] as const))(
-      'MF-28: a chain by %s at an app that requires more since then',
-      async (way, column) => {
-        const answers = [];
-        for (const [require] of REFRESHED) {
-          await world().reload(CONFIG);
-          const request = { scope: 'openid offline_access', prompt: 'consent' };
-          const { code } = await signedIn(way, request);
-          const { body } = await redeem(world(), { code });
-          await world().reload({
-            ...CONFIG,
-            clients: worldClients({ ...CLIENTS, web: { sign_in: { require } } }),
-          });
-          const renewed = await refresh(world(), String(body['refresh_token']));
-          answers.push([require, renewed.status === 200 ? 'in' : renewed.body['error']]);
-          const before = decodeJwt(String(body['id_token']));
-          if (renewed.status !== 200) continue;
-          const after = decodeJwt(String(renewed.body['id_token']));
-          expect([after['acr'], after['amr']]).toEqual([before['acr'], before['amr']]);
-        }
-        expect(answers).toEqual(REFRESHED.map(([require, expected]) => [require, expected[column]]));
-      },
-    );
-
-    it('MF-28: an age is asked at sign-ins only: a refresh goes on with what was proved', async () => {
-      await world().reload({
-        ...CONFIG,
-        clients: worldClients({ web: { sign_in: { require: 'second_factor', max_age: '1h' } } }),
-      });
-      const { browser, code } = await signedIn('code', { scope: 'openid offline_access', prompt: 'consent' });
-      const { body } = await redeem(world(), { code });
-      await pass(OVER);
-      expect(isSecondStep(await open(browser, {}))).toBe(true);
-      const renewed = await refresh(world(), String(body['refresh_token']));
-      expect(renewed.status).toBe(200);
-      const [before, after] = [body, renewed.body].map((one) => decodeJwt(String(one['access_token'])));
-      for (const claim of ['acr', 'amr', 'auth_time']) expect(after?.[claim]).toEqual(before?.[claim]);
-      expect(before?.['acr']).toBe(NAMES.second_factor);
-    });
-
-    it('AC-34: acr says what was reached, whatever the app wished for', async () => {
+  it.each(WAYS.map((way, column) => [way, column] as const))(
+    'MF-28, AC-34: with a session by %s',
+    async (way, column) => {
       await world().reload(CONFIG);
-      for (const acr_values of ['urn:example:gold', NAMES.passkey]) {
-        const { code } = await signedIn('code', { acr_values });
+      for (const wanted of [false, true]) {
+        const { browser, code } = await signedIn(way);
         const { body } = await redeem(world(), { code });
-        expect(decodeJwt(String(body['id_token']))['acr']).toBe(NAMES.second_factor);
+        const [acr, amr] = ACR[way];
+        const token = decodeJwt(String(body['id_token']));
+        expect([token['acr'], new Set(token['amr'] as string[])]).toEqual([acr, new Set(amr)]);
+        if (wanted) await pass(OVER);
+        const rows = TABLE.filter(([, , age]) => age > 0 === wanted);
+        const answers = [];
+        for (const [what, request] of rows) answers.push([what, answerOf(await open(browser, request))]);
+        expect(answers).toEqual(rows.map(([what, , , expected]) => [what, expected[column]]));
       }
-    });
-
-    it('asks without openid, too (RFC 9470)', async () => {
-      await world().reload({ ...CONFIG, clients: worldClients() });
-      const app = newAuthenticatorApp('alice');
-      const key = await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
-      const browser = newBrowser(world());
-      const step = await signInAs(browser, await open(browser, {}), 'alice');
-      await finishPages(browser, await browser.submit(step, '/code', { code: app.code() }), 'alice');
-      const api = { scope: 'reports.read', nonce: undefined };
-      const wish = { ...api, acr_values: NAMES.passkey };
-      expect(await silently(world(), browser, wish)).toBe('interaction_required');
-      const page = await open(browser, wish);
-      expect(isSecondStep(page)).toBe(true);
-      const proved = await browser.submit(page, '/passkey', { response: key.assert(world(), page) });
-      const { body } = await redeem(world(), { code: codeOf(await finishPages(browser, proved, 'alice')) });
-      expect([body['id_token'], decodeJwt(String(body['access_token']))['acr']]).toEqual([
-        undefined,
-        NAMES.passkey,
-      ]);
-      await pass(OVER);
-      expect(answerOf(await open(browser, api))).toBe('in');
-      expect(answerOf(await open(browser, { ...api, max_age: '60' }))).toBe('password');
-      expect(answerOf(await open(browser, { ...api, max_age: 'soon' }))).toBe('invalid_request');
-      await world().reload(CONFIG);
-    });
-
-    it('asks for the code alone, renews auth_time, and takes no acr from a form (AC-34)', async () => {
-      await world().reload(CONFIG);
       const { browser } = await signedIn('password');
-      const app = await giveOneTimeCodes(world());
-      await pass(10 * MINUTE);
-      expect(await silently(world(), browser, { acr_values: NAMES.second_factor })).toBe(
-        'interaction_required',
-      );
-      const asked = await open(browser, { acr_values: NAMES.second_factor, max_age: '3600' });
-      expect(isSecondStep(asked)).toBe(true);
-      const forged = { acr: NAMES.passkey, amr: 'hwk user', code: app.code() };
-      const done = await finishPages(browser, await browser.submit(asked, '/code', forged), 'alice');
-      const { body } = await redeem(world(), { code: codeOf(done) });
-      const token = decodeJwt(String(body['id_token']));
-      expect([token['acr'], token['auth_time']]).toEqual([
-        NAMES.second_factor,
-        Math.floor(Date.now() / 1000),
-      ]);
+      await enrol(world(), way);
+      const answers = [];
+      for (const [what, request] of AFTERWARDS) answers.push([what, answerOf(await open(browser, request))]);
+      expect(answers).toEqual(AFTERWARDS.map(([what, , , expected]) => [what, expected[column]]));
+    },
+  );
+
+  it.each(WAYS.map((way, column) => [way, column] as const))(
+    'MF-28: a chain by %s at an app that requires more since then',
+    async (way, column) => {
+      const answers = [];
+      for (const [require] of REFRESHED) {
+        await world().reload(CONFIG);
+        const request = { scope: 'openid offline_access', prompt: 'consent' };
+        const { code } = await signedIn(way, request);
+        const { body } = await redeem(world(), { code });
+        await world().reload({
+          ...CONFIG,
+          clients: worldClients({ ...CLIENTS, web: { sign_in: { require } } }),
+        });
+        const renewed = await refresh(world(), String(body['refresh_token']));
+        answers.push([require, renewed.status === 200 ? 'in' : renewed.body['error']]);
+        const before = decodeJwt(String(body['id_token']));
+        if (renewed.status !== 200) continue;
+        const after = decodeJwt(String(renewed.body['id_token']));
+        expect([after['acr'], after['amr']]).toEqual([before['acr'], before['amr']]);
+      }
+      expect(answers).toEqual(REFRESHED.map(([require, expected]) => [require, expected[column]]));
+    },
+  );
+
+  it('MF-28: an age is asked at sign-ins only: a refresh goes on with what was proved', async () => {
+    await world().reload({
+      ...CONFIG,
+      clients: worldClients({ web: { sign_in: { require: 'second_factor', max_age: '1h' } } }),
     });
-  },
-  { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer },
-);
+    const { browser, code } = await signedIn('code', { scope: 'openid offline_access', prompt: 'consent' });
+    const { body } = await redeem(world(), { code });
+    await pass(OVER);
+    expect(isSecondStep(await open(browser, {}))).toBe(true);
+    const renewed = await refresh(world(), String(body['refresh_token']));
+    expect(renewed.status).toBe(200);
+    const [before, after] = [body, renewed.body].map((one) => decodeJwt(String(one['access_token'])));
+    for (const claim of ['acr', 'amr', 'auth_time']) expect(after?.[claim]).toEqual(before?.[claim]);
+    expect(before?.['acr']).toBe(NAMES.second_factor);
+  });
+
+  it('AC-34: acr says what was reached, whatever the app wished for', async () => {
+    await world().reload(CONFIG);
+    for (const acr_values of ['urn:example:gold', NAMES.passkey]) {
+      const { code } = await signedIn('code', { acr_values });
+      const { body } = await redeem(world(), { code });
+      expect(decodeJwt(String(body['id_token']))['acr']).toBe(NAMES.second_factor);
+    }
+  });
+
+  it('asks without openid, too (RFC 9470)', async () => {
+    await world().reload({ ...CONFIG, clients: worldClients() });
+    const app = newAuthenticatorApp('alice');
+    const key = await givePasskey(world(), 'alice', { oneTimeCode: app.factor });
+    const browser = newBrowser(world());
+    const step = await signInAs(browser, await open(browser, {}), 'alice');
+    await finishPages(browser, await browser.submit(step, '/code', { code: app.code() }), 'alice');
+    const api = { scope: 'reports.read', nonce: undefined };
+    const wish = { ...api, acr_values: NAMES.passkey };
+    expect(await silently(world(), browser, wish)).toBe('interaction_required');
+    const page = await open(browser, wish);
+    expect(isSecondStep(page)).toBe(true);
+    const proved = await browser.submit(page, '/passkey', { response: key.assert(world(), page) });
+    const { body } = await redeem(world(), { code: codeOf(await finishPages(browser, proved, 'alice')) });
+    expect([body['id_token'], decodeJwt(String(body['access_token']))['acr']]).toEqual([
+      undefined,
+      NAMES.passkey,
+    ]);
+    await pass(OVER);
+    expect(answerOf(await open(browser, api))).toBe('in');
+    expect(answerOf(await open(browser, { ...api, max_age: '60' }))).toBe('password');
+    expect(answerOf(await open(browser, { ...api, max_age: 'soon' }))).toBe('invalid_request');
+    await world().reload(CONFIG);
+  });
+
+  it('asks for the code alone, renews auth_time, and takes no acr from a form (AC-34)', async () => {
+    await world().reload(CONFIG);
+    const { browser } = await signedIn('password');
+    const app = await giveOneTimeCodes(world());
+    await pass(10 * MINUTE);
+    expect(await silently(world(), browser, { acr_values: NAMES.second_factor })).toBe(
+      'interaction_required',
+    );
+    const asked = await open(browser, { acr_values: NAMES.second_factor, max_age: '3600' });
+    expect(isSecondStep(asked)).toBe(true);
+    const forged = { acr: NAMES.passkey, amr: 'hwk user', code: app.code() };
+    const done = await finishPages(browser, await browser.submit(asked, '/code', forged), 'alice');
+    const { body } = await redeem(world(), { code: codeOf(done) });
+    const token = decodeJwt(String(body['id_token']));
+    expect([token['acr'], token['auth_time']]).toEqual([NAMES.second_factor, Math.floor(Date.now() / 1000)]);
+  });
+});

@@ -40,9 +40,7 @@ it('postern store migrate takes the keys from lmdb to Redis, so that old tokens 
   const first = await posternHere(...moving, 'env:TEST_STORE', '--json');
   expect([first.code, JSON.parse(first.stdout)]).toEqual([
     0,
-    {
-      moved: expect.objectContaining({ keys: 2 }) as object,
-    },
+    { moved: expect.objectContaining({ keys: 2 }) as object },
   ]);
   const again = await posternHere(...moving, 'env:TEST_STORE');
   expect(again).toMatchObject({

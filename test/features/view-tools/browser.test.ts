@@ -245,25 +245,22 @@ describe.each(FIRSTS.map((index) => ({ title: PAGE_STATES[index]?.title ?? '', i
 describe('languages', () => {
   const locales = ['de', 'es', 'fr', 'ja', 'ar'];
 
-  it.each(['en', ...locales])(
-    'no page in %s scrolls sideways at 320 px, whatever its state',
-    async (locale) => {
-      await measured.setViewportSize({ width: 320, height: 640 });
-      await measured.goto(`/0/0?lang=${locale}`);
-      // Doesn't load each state, because the stylesheet is the same.
-      const widths = await measured.evaluate<number[]>(`(async () => {
-      const widths = [];
-      for (let index = 0; index < ${PAGE_STATES.length}; index += 1) {
-        const text = await (await fetch(index + location.search)).text();
-        document.body.replaceWith(new DOMParser().parseFromString(text, 'text/html').body);
-        widths.push(document.documentElement.scrollWidth);
-      }
-      return widths;
-    })()`);
-      const wide = PAGE_STATES.filter((_state, index) => widths[index] !== 320);
-      expect(wide.map(({ title }) => title)).toEqual([]);
-    },
-  );
+  it.each(['en', ...locales])('no page in %s scrolls sideways at 320 px', async (locale) => {
+    await measured.setViewportSize({ width: 320, height: 640 });
+    await measured.goto(`/0/0?lang=${locale}`);
+    // Doesn't load each state, because the stylesheet is the same.
+    const widths = await measured.evaluate<number[]>(`(async () => {
+    const widths = [];
+    for (let index = 0; index < ${PAGE_STATES.length}; index += 1) {
+      const text = await (await fetch(index + location.search)).text();
+      document.body.replaceWith(new DOMParser().parseFromString(text, 'text/html').body);
+      widths.push(document.documentElement.scrollWidth);
+    }
+    return widths;
+  })()`);
+    const wide = PAGE_STATES.filter((_state, index) => widths[index] !== 320);
+    expect(wide.map(({ title }) => title)).toEqual([]);
+  });
 
   // Every page in the right-to-left language. The other languages have the layout of English, and texts in the same places
   // (test/unit/views), so one page shows that their language is declared.
@@ -327,23 +324,21 @@ describe('languages', () => {
   });
 });
 
-it.each(['consent document', 'consent device', 'consent document long words'])(
-  'MC-21: %s shows both hosts larger than what the app says of itself, and before it',
-  async (title) => {
-    await measured.goto(`/0/${indexOf(title)}`);
-    const [host, destination, name] = await measured.evaluate<{ size: number; top: number }[]>(
-      `['h1 strong', '.destination strong', '.claims strong'].map((selector) => {
-        const element = document.querySelector(selector);
-        const { top } = element.getBoundingClientRect();
-        return { size: parseFloat(getComputedStyle(element).fontSize), top };
-      })`,
-    );
-    for (const certain of [host, destination]) {
-      expect(certain?.size).toBeGreaterThan(name?.size ?? Infinity);
-      expect(certain?.top).toBeLessThan(name?.top ?? 0);
-    }
-  },
-);
+const CONSENTS = ['consent document', 'consent device', 'consent document long words'];
+it.each(CONSENTS)('MC-21: %s shows both hosts larger than the app’s own texts, and first', async (title) => {
+  await measured.goto(`/0/${indexOf(title)}`);
+  const [host, destination, name] = await measured.evaluate<{ size: number; top: number }[]>(
+    `['h1 strong', '.destination strong', '.claims strong'].map((selector) => {
+      const element = document.querySelector(selector);
+      const { top } = element.getBoundingClientRect();
+      return { size: parseFloat(getComputedStyle(element).fontSize), top };
+    })`,
+  );
+  for (const certain of [host, destination]) {
+    expect(certain?.size).toBeGreaterThan(name?.size ?? Infinity);
+    expect(certain?.top).toBeLessThan(name?.top ?? 0);
+  }
+});
 
 describe('the script of the pages', () => {
   it('shows the password when asked, and hides it again before it is sent', async () => {
@@ -485,24 +480,29 @@ describe('the script of the pages', () => {
 });
 
 describe('second factors', () => {
-  it.each(['login', 'link password', 'second-step', 'enrol passkey', 'factors list passkey', 'link factors'])(
-    '"%s" offers passkeys where scripts run, and says elsewhere what they need',
-    async (title) => {
-      for (const [page, hasScripts] of [
-        [measured, true],
-        [scriptless, false],
-      ] as const) {
-        await page.goto(`/0/${indexOf(title)}`);
-        expect(await page.locator('[data-passkey]').isVisible()).toBe(hasScripts);
-        expect(await page.getByText('or', { exact: true }).isVisible()).toBe(
-          hasScripts && /^login|second-step/.test(title),
-        );
-        // With a password field, the page doesn't say what passkeys need.
-        const sentence = page.locator('noscript p').filter({ visible: true });
-        expect(await sentence.count()).toBe(hasScripts || /^login|link password/.test(title) ? 0 : 1);
-      }
-    },
-  );
+  const OFFERING = [
+    'login',
+    'link password',
+    'second-step',
+    'enrol passkey',
+    'factors list passkey',
+    'link factors',
+  ];
+  it.each(OFFERING)('"%s" offers passkeys with scripts, and else says what they need', async (title) => {
+    for (const [page, hasScripts] of [
+      [measured, true],
+      [scriptless, false],
+    ] as const) {
+      await page.goto(`/0/${indexOf(title)}`);
+      expect(await page.locator('[data-passkey]').isVisible()).toBe(hasScripts);
+      expect(await page.getByText('or', { exact: true }).isVisible()).toBe(
+        hasScripts && /^login|second-step/.test(title),
+      );
+      // With a password field, the page doesn't say what passkeys need.
+      const sentence = page.locator('noscript p').filter({ visible: true });
+      expect(await sentence.count()).toBe(hasScripts || /^login|link password/.test(title) ? 0 : 1);
+    }
+  });
 
   it.each([
     ['login', 'Username'],
@@ -595,13 +595,10 @@ describe('second factors', () => {
     expect(await scriptless.getByRole('button').count()).toBe(0);
   });
 
-  it.each(['enrol', 'factors list one_time_code'])(
-    '%s offers to open an app where fingers point alone',
-    async (title) => {
-      await measured.goto(`/0/${indexOf(title)}`);
-      expect(await measured.locator('a[href$="/uri"]').isVisible()).toBe(false);
-    },
-  );
+  it.each(['enrol', 'factors list one_time_code'])('%s offers an app on touch screens', async (title) => {
+    await measured.goto(`/0/${indexOf(title)}`);
+    expect(await measured.locator('a[href$="/uri"]').isVisible()).toBe(false);
+  });
 
   it('recovery codes are in two columns where two fit', async () => {
     await measured.goto(`/0/${indexOf('factors codes')}`);
@@ -662,24 +659,21 @@ describe('the account page', () => {
   });
 });
 
-it.each(COLORS.slice(1))(
-  "an operator's colour %s keeps contrast, light and dark, also when pointed at",
-  async (color) => {
-    await measured.goto(`/${COLORS.indexOf(color)}/${indexOf('login minimal')}`);
-    const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-    expect(
-      await measured.evaluate("getComputedStyle(document.querySelector('.primary')).backgroundColor"),
-    ).toBe(`rgb(${red}, ${green}, ${blue})`);
+it.each(COLORS.slice(1))('a brand color %s keeps contrast, light and dark, and on hover', async (color) => {
+  await measured.goto(`/${COLORS.indexOf(color)}/${indexOf('login minimal')}`);
+  const [red, green, blue] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
+  expect(
+    await measured.evaluate("getComputedStyle(document.querySelector('.primary')).backgroundColor"),
+  ).toBe(`rgb(${red}, ${green}, ${blue})`);
 
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await measured.emulateMedia({ colorScheme });
-      await measured.mouse.move(0, 0);
-      expect(await faultsOf(CONTRAST)).toEqual([]);
-      await measured.getByRole('button', { name: 'Sign in' }).hover();
-      expect(await faultsOf(CONTRAST)).toEqual([]);
-    }
-  },
-);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await measured.emulateMedia({ colorScheme });
+    await measured.mouse.move(0, 0);
+    expect(await faultsOf(CONTRAST)).toEqual([]);
+    await measured.getByRole('button', { name: 'Sign in' }).hover();
+    expect(await faultsOf(CONTRAST)).toEqual([]);
+  }
+});
 
 describe('a logo', () => {
   const mark = () => measured.locator('.brand-mark');

@@ -299,7 +299,7 @@ describe('a broken template of an operator', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it('that fails only for some people: they get the built-in page, and it is told apart, up to a bound', () => {
+  it('that fails only for some users: they get the built-in page, and each case is reported, up to a limit', () => {
     const text = '<% if (model.username.startsWith("user ")) throw new Error(model.username) %>fine';
     const pages = pagesWith(override({ 'login.ejs': text }));
     expect(pages.render('login', LOGIN, context)).toBe('fine');
@@ -427,16 +427,13 @@ describe('languages', () => {
     expect(htmlProblems(html)).toEqual([]);
   });
 
-  it.each(['{', '[]', '{"login.title": 1}', 'null'])(
-    'leave out a file that is none, and report it: %s',
-    (text) => {
-      const pages = pagesWith(override({ 'locales/de.json': text }));
-      expect(pages.render('login', LOGIN, { locale: 'de' })).toContain('<h1>Anmelden</h1>');
-      expect(problems).toHaveLength(1);
-    },
-  );
+  it.each(['{', '[]', '{"login.title": 1}', 'null'])('ignore and report an invalid file: %s', (text) => {
+    const pages = pagesWith(override({ 'locales/de.json': text }));
+    expect(pages.render('login', LOGIN, { locale: 'de' })).toContain('<h1>Anmelden</h1>');
+    expect(problems).toHaveLength(1);
+  });
 
-  it('show the key of a text that nobody has, and report it', () => {
+  it('show the key of a missing text, and report it', () => {
     const pages = pagesWith(override({ 'login.ejs': '<%= t("login.titel") %>' }));
     expect(pages.render('login', LOGIN, context)).toBe('login.titel');
     expect(problems).toMatchObject([{ message: 'There is no text login.titel' }]);

@@ -333,23 +333,20 @@ describe('the end of a process', () => {
     expect((await running.end('SIGTERM')).code).toBe(0);
   });
 
-  it.each([1, 2])(
-    'HT-37: SIGTERM under load loses no request that was accepted, and ends within 10 s, with %i worker(s)',
-    async (workers) => {
-      const { world, running } = await startWorkers(workers);
-      const load = startLoad(world, { callers: 20, everyMs: 5 });
-      await untilAllAnswered(load);
-      const began = performance.now();
-      const { code } = await running.end('SIGTERM');
-      expect(performance.now() - began).toBeLessThan(10_000 + MACHINE_MS);
-      await findWithin('all callers to be refused', 10, () =>
-        Promise.resolve(load.callers.every(({ refused }) => refused > 0)),
-      );
-      await load.stop();
-      expect(code).toBe(0);
-      expect(load.callers.flatMap(({ lost }) => lost)).toEqual([]);
-    },
-  );
+  it.each([1, 2])('HT-37: SIGTERM under load loses no accepted request: %i worker(s)', async (workers) => {
+    const { world, running } = await startWorkers(workers);
+    const load = startLoad(world, { callers: 20, everyMs: 5 });
+    await untilAllAnswered(load);
+    const began = performance.now();
+    const { code } = await running.end('SIGTERM');
+    expect(performance.now() - began).toBeLessThan(10_000 + MACHINE_MS);
+    await findWithin('all callers to be refused', 10, () =>
+      Promise.resolve(load.callers.every(({ refused }) => refused > 0)),
+    );
+    await load.stop();
+    expect(code).toBe(0);
+    expect(load.callers.flatMap(({ lost }) => lost)).toEqual([]);
+  });
 
   it('of the process that watches, by kill -9, ends the workers, and a new start finds everything', async () => {
     const { world, running } = await startWorkers(2);
@@ -364,50 +361,47 @@ describe('the end of a process', () => {
     expect(status).toBe(200);
   });
 
-  it.each([1, 2])(
-    'F1-02: by an error that nothing caught is one fatal line, and no answer whose records are not saved, with %i worker(s)',
-    async (workers) => {
-      const world = await writeFiles({ workers });
-      // Fails when the form with the password arrives, and again with each later request.
-      const crash = path.join(world.folder, 'crash.mjs');
-      await writeFile(
-        crash,
-        `import { subscribe } from 'node:diagnostics_channel';
-        let isOn = false;
-        subscribe('http.server.request.start', ({ request }) => {
-          isOn ||= request.url.endsWith('/login');
-          if (isOn) setImmediate(() => { throw new Error('nobody catches this'); });
-          if (isOn) void Promise.reject(new Error('nor this'));
-        });`,
-      );
-      const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
-      service = await startProcess(world.configFile, command);
-      const { browser, page } = await begin(world);
-      // Its body never arrives: only the two seconds end it.
-      const hung = http.request(`${world.base}/oauth/token`, { method: 'POST' });
-      const cut = new Promise((resolve) => hung.on('error', () => undefined).once('close', resolve));
-      hung.write('grant_type=');
-      const answer = await signInAs(browser, page, 'alice');
-      expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
-      if (workers === 1) {
-        await cut;
-        expect((await service.end('SIGCONT')).code).toBe(1);
-      } else {
-        hung.destroy();
-        const crashes = async () =>
-          (await (await fetch(`${world.management}/metrics`)).text()).match(/crashes_total \d/g);
-        await expect.poll(crashes, { timeout: 20_000 }).toEqual(['crashes_total 1']);
-        await findWithin('another worker', 10, async () => (await readyz(world)).status === 'ready');
-        expect(service.stderr()).toContain('a worker exited and is being replaced');
-      }
-      const fatal = service
-        .stderr()
-        .split('\n')
-        .filter((line) => line.includes('"level":60'));
-      expect(fatal).toHaveLength(1);
-      expect(fatal[0]).toMatch(/(?:nobody catches|nor) this.*crash\.mjs/);
-    },
-  );
+  it.each([1, 2])('F1-02: an uncaught error is one fatal line: %i worker(s)', async (workers) => {
+    const world = await writeFiles({ workers });
+    // Fails when the form with the password arrives, and again with each later request.
+    const crash = path.join(world.folder, 'crash.mjs');
+    await writeFile(
+      crash,
+      `import { subscribe } from 'node:diagnostics_channel';
+      let isOn = false;
+      subscribe('http.server.request.start', ({ request }) => {
+        isOn ||= request.url.endsWith('/login');
+        if (isOn) setImmediate(() => { throw new Error('nobody catches this'); });
+        if (isOn) void Promise.reject(new Error('nor this'));
+      });`,
+    );
+    const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
+    service = await startProcess(world.configFile, command);
+    const { browser, page } = await begin(world);
+    // Its body never arrives: only the two seconds end it.
+    const hung = http.request(`${world.base}/oauth/token`, { method: 'POST' });
+    const cut = new Promise((resolve) => hung.on('error', () => undefined).once('close', resolve));
+    hung.write('grant_type=');
+    const answer = await signInAs(browser, page, 'alice');
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
+    if (workers === 1) {
+      await cut;
+      expect((await service.end('SIGCONT')).code).toBe(1);
+    } else {
+      hung.destroy();
+      const crashes = async () =>
+        (await (await fetch(`${world.management}/metrics`)).text()).match(/crashes_total \d/g);
+      await expect.poll(crashes, { timeout: 20_000 }).toEqual(['crashes_total 1']);
+      await findWithin('another worker', 10, async () => (await readyz(world)).status === 'ready');
+      expect(service.stderr()).toContain('a worker exited and is being replaced');
+    }
+    const fatal = service
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('"level":60'));
+    expect(fatal).toHaveLength(1);
+    expect(fatal[0]).toMatch(/(?:nobody catches|nor) this.*crash\.mjs/);
+  });
 
   it('before it ever served, without a word, ends the start with one line', async () => {
     const world = await writeFiles({ workers: 2 });

@@ -171,12 +171,10 @@ describe('TK-19: scope', () => {
 });
 
 describe('client_id', () => {
-  it.each(['""', '"a b"', 'a:b', '"a%20b"', '"a+b"', '"é"', '"a\\tb"', `"${'a'.repeat(201)}"`])(
-    'is not %s',
-    async (id) => {
-      expect(await clientProblems(client({ client_id: id }))).toHaveLength(1);
-    },
-  );
+  const NO_IDS = ['""', '"a b"', 'a:b', '"a%20b"', '"a+b"', '"é"', '"a\\tb"', `"${'a'.repeat(201)}"`];
+  it.each(NO_IDS)('is not %s', async (id) => {
+    expect(await clientProblems(client({ client_id: id }))).toHaveLength(1);
+  });
 
   it('is not of the form of a person', async () => {
     expect(await clientProblems(client({ client_id: 'usr_0123456789abcdef' }))).toEqual([

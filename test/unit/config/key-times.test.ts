@@ -41,11 +41,7 @@ describe('the times of a signing key', () => {
     const seconds = fc.integer({ min: 1, max: 100 * 86_400 });
     fc.assert(
       fc.property(
-        fc.record({
-          accessToken: seconds,
-          rotateEvery: seconds,
-          publishAhead: seconds,
-        }),
+        fc.record({ accessToken: seconds, rotateEvery: seconds, publishAhead: seconds }),
         (input) => {
           fc.pre(timingProblems(input).length === 0);
           const timing = toTiming(input);

@@ -27,11 +27,7 @@ export const TIMING = toTiming(TIMES);
 export function namedKey(name: string, alg: Algorithm = 'RS256'): KeyMaterial {
   const text = createHash('sha256').update(name).digest('base64url');
   const publicJwk = toNamedJwk(name, text, alg);
-  return {
-    kid: name,
-    publicJwk,
-    privateJwk: { ...publicJwk, d: `private part of ${name}` },
-  };
+  return { kid: name, publicJwk, privateJwk: { ...publicJwk, d: `private part of ${name}` } };
 }
 
 function toNamedJwk(kid: string, text: string, alg: Algorithm): PublicJwk {

@@ -7,10 +7,7 @@ import { findSecret } from '../../../src/oidc/client-authentication.ts';
 const secret = (
   value: string,
   life: Pick<ClientSecret, 'name' | 'notBefore' | 'expiresAt'>,
-): ClientSecret => ({
-  digest: digestOf(value),
-  ...life,
-});
+): ClientSecret => ({ digest: digestOf(value), ...life });
 const find = (secrets: readonly ClientSecret[], value: string, at: number) =>
   findSecret(secrets, digestOf(value), at);
 

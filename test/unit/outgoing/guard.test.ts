@@ -107,13 +107,13 @@ it.each([
 
 // The two-second timeout of a request is in real time, so a busy machine gets another try.
 describe('what is called', { retry: 2 }, () => {
-  it.each('127.0.0.1 [::1] 2130706433 0x7f.1 127.1 0177.0.0.1 [::ffff:127.0.0.1] 0.0.0.0 [::]'.split(' '))(
-    'MC-01: is not this machine: %s sees no connection',
-    async (host) => {
-      expect(await reasonOf(here.request(at(host), OPTIONS))).toBe('address');
-      expect(connections()).toBe(0);
-    },
+  const OURS = '127.0.0.1 [::1] 2130706433 0x7f.1 127.1 0177.0.0.1 [::ffff:127.0.0.1] 0.0.0.0 [::]'.split(
+    ' ',
   );
+  it.each(OURS)('MC-01: is not this machine: %s sees no connection', async (host) => {
+    expect(await reasonOf(here.request(at(host), OPTIONS))).toBe('address');
+    expect(connections()).toBe(0);
+  });
 
   it.each([
     ['a name that is not listed', [], 'http://localhost'],
@@ -181,7 +181,7 @@ describe('what is called', { retry: 2 }, () => {
     });
   });
 
-  it('is nobody whose certificate is not good, whatever the environment says', async () => {
+  it('is rejected with an invalid certificate, whatever the environment says', async () => {
     setDefaultCACertificates(before);
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
@@ -192,7 +192,7 @@ describe('what is called', { retry: 2 }, () => {
     }
   });
 
-  it('is nobody whose certificate has another name', async () => {
+  it('is rejected with a certificate for another name', async () => {
     const outgoing = createOutgoing({
       issuer: 'http://localhost',
       outgoing: { internalHosts: ['127.0.0.1'] },
@@ -266,17 +266,14 @@ describe('an answer', { retry: 2 }, () => {
     await closed;
   });
 
-  it.each([404, 503])(
-    'with the status %i is that status, however long and compressed its page is, where nobody reads it',
-    async (status) => {
-      answer = (_request, response) => {
-        response.writeHead(status, { 'Content-Encoding': 'br' }).write('x'.repeat(5000));
-      };
-      const readsBody = (code: number) => code === 200;
-      const { status: seen, body } = await here.request(at('localhost'), { ...OPTIONS, readsBody });
-      expect([seen, body.length]).toEqual([status, 0]);
-    },
-  );
+  it.each([404, 503])('with status %i is reported by status, without reading the page', async (status) => {
+    answer = (_request, response) => {
+      response.writeHead(status, { 'Content-Encoding': 'br' }).write('x'.repeat(5000));
+    };
+    const readsBody = (code: number) => code === 200;
+    const { status: seen, body } = await here.request(at('localhost'), { ...OPTIONS, readsBody });
+    expect([seen, body.length]).toEqual([status, 0]);
+  });
 
   it('MC-10: may be as long as is allowed', async () => {
     answer = (_request, response) => response.end('x'.repeat(1000));

@@ -133,18 +133,15 @@ describe('in one request', () => {
     });
   });
 
-  it.each(['is there', 'is not there'])(
-    'no save that follows brings back what was destroyed and %s',
-    async (how) => {
-      if (how === 'is there') await store.records.save(session());
-      await records.run(async () => {
-        await records.destroy('Session', `k${next}`);
-        expect(await records.save(session('late'))).toBe('ended');
-        expect(await records.find('Session', `k${next}`)).toBeUndefined();
-      });
-      expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
-    },
-  );
+  it.each(['is there', 'is not there'])('no later save restores a record that %s', async (how) => {
+    if (how === 'is there') await store.records.save(session());
+    await records.run(async () => {
+      await records.destroy('Session', `k${next}`);
+      expect(await records.save(session('late'))).toBe('ended');
+      expect(await records.find('Session', `k${next}`)).toBeUndefined();
+    });
+    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
+  });
 
   it('no save that follows takes the place of the mark of a record that ended', async () => {
     const alias = `a${next}`;
@@ -197,7 +194,7 @@ describe('in one request', () => {
   });
 });
 
-it("a request fails when something can't be saved, and tells nobody", async () => {
+it("a request fails when something can't be saved, and runs no follow-up", async () => {
   const heard: string[] = [];
   counted.records.save = () => Promise.reject(new StoreUnavailable());
   const work = records.run(async () => {

@@ -141,51 +141,47 @@ describe.each(['lmdb', 'redis'] as const)('the users of the store by name, on %s
     expect(lines()).toHaveLength(2);
   });
 
-  it(
-    'have their index once, whoever of three processes is killed meanwhile',
-    { timeout: 120_000 },
-    async () => {
-      const all = Array.from({ length: MANY }, (_, number) => person(`person${number}`));
-      for (let start = 0; start < MANY; start += 500) {
-        const part = all.slice(start, start + 500);
-        await store.documents.putAll(
-          USERNAMES,
-          part.map(({ id, username: name }) => ({ id: name, value: id, expectedVersion: 0 })),
-        );
-      }
-      const mark = await store.documents.get('index-marks', USERNAMES);
-      await store.documents.remove('index-marks', USERNAMES, mark?.version ?? 0);
-      // By the clock of this test, which is ahead.
-      await store.counters.remove('index:usernames');
-      const before = (await entries()).length;
-      const services: ServiceProcess[] = [];
-      const place = location.engine === 'redis' ? location.url : `lmdb:${location.folder}`;
-      const start = async () => {
-        const world = await writeWorldConfig(testFolder(), { store: place, issuer: 'https://id.example' });
-        services.push(await startProcess(world.configFile));
-      };
-      await start();
-      await vi.waitFor(
-        async () => expect(await store.index.page(USERNAMES, { prefix: 'person', limit: 1 })).toHaveLength(1),
-        { timeout: 30_000, interval: 5 },
+  it('are indexed once even if a process is killed meanwhile', { timeout: 120_000 }, async () => {
+    const all = Array.from({ length: MANY }, (_, number) => person(`person${number}`));
+    for (let start = 0; start < MANY; start += 500) {
+      const part = all.slice(start, start + 500);
+      await store.documents.putAll(
+        USERNAMES,
+        part.map(({ id, username: name }) => ({ id: name, value: id, expectedVersion: 0 })),
       );
-      await services[0]?.end('SIGKILL');
-      expect((await entries()).length).toBeLessThan(MANY);
-      await Promise.all([start(), start()]);
-      await vi.waitFor(async () => expect((await entries()).length).toBe(before + MANY), {
-        timeout: 60_000,
-        interval: 200,
-      });
-      await vi.waitFor(() => expect(completed()).toBe(1), { timeout: 20_000 });
-      await Promise.all(services.slice(1).map((service) => service.end()));
-      expect(completed()).toBe(1);
-      function completed() {
-        return services.filter((one) =>
-          `${one.stdout()}${one.stderr()}`.includes('index of usernames is complete'),
-        ).length;
-      }
-    },
-  );
+    }
+    const mark = await store.documents.get('index-marks', USERNAMES);
+    await store.documents.remove('index-marks', USERNAMES, mark?.version ?? 0);
+    // By the clock of this test, which is ahead.
+    await store.counters.remove('index:usernames');
+    const before = (await entries()).length;
+    const services: ServiceProcess[] = [];
+    const place = location.engine === 'redis' ? location.url : `lmdb:${location.folder}`;
+    const start = async () => {
+      const world = await writeWorldConfig(testFolder(), { store: place, issuer: 'https://id.example' });
+      services.push(await startProcess(world.configFile));
+    };
+    await start();
+    await vi.waitFor(
+      async () => expect(await store.index.page(USERNAMES, { prefix: 'person', limit: 1 })).toHaveLength(1),
+      { timeout: 30_000, interval: 5 },
+    );
+    await services[0]?.end('SIGKILL');
+    expect((await entries()).length).toBeLessThan(MANY);
+    await Promise.all([start(), start()]);
+    await vi.waitFor(async () => expect((await entries()).length).toBe(before + MANY), {
+      timeout: 60_000,
+      interval: 200,
+    });
+    await vi.waitFor(() => expect(completed()).toBe(1), { timeout: 20_000 });
+    await Promise.all(services.slice(1).map((service) => service.end()));
+    expect(completed()).toBe(1);
+    function completed() {
+      return services.filter((one) =>
+        `${one.stdout()}${one.stderr()}`.includes('index of usernames is complete'),
+      ).length;
+    }
+  });
 
   it('have it before a list, where no service was started since', async () => {
     const mark = await store.documents.get('index-marks', USERNAMES);
