@@ -1,14 +1,12 @@
 // One limit over four processes and one Redis, and what remains of it when the Redis is down. The built service, started as
 // an administrator starts it.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { begin } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { PASSWORDS, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
@@ -19,10 +17,7 @@ const MACHINE = { grant_type: 'client_credentials' };
 const WINDOW_SECONDS = 15;
 const config = {
   trusted_proxies: ['127.0.0.1'],
-  rate_limits: {
-    token: `100/${WINDOW_SECONDS}s`,
-    authorization: '100/1m',
-  },
+  rate_limits: { token: `100/${WINDOW_SECONDS}s`, authorization: '100/1m' },
   clients: worldClients({ rs1: { rate_limits: { token: '100/1m' } } }),
 };
 
@@ -30,8 +25,9 @@ type Node = World & { readonly process: ServiceProcess };
 let redis: RedisServer;
 let nodes: readonly Node[] = [];
 
-async function startLimited(): Promise<Node> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-edge-'));
+const folders = Array.from({ length: NODES }, () => tempFolder());
+
+async function startLimited(folder: string): Promise<Node> {
   const issuer = 'https://id.example';
   const node = await writeWorldConfig(folder, { issuer, store: redis.url, config });
   return { ...node, process: await startProcess(node.configFile) };
@@ -39,12 +35,11 @@ async function startLimited(): Promise<Node> {
 
 beforeAll(async () => {
   redis = await startRedis();
-  const first = await startLimited();
-  nodes = [first, ...(await Promise.all(Array.from({ length: NODES - 1 }, startLimited)))];
+  const [first = '', ...others] = folders;
+  nodes = [await startLimited(first), ...(await Promise.all(others.map(startLimited)))];
 });
 afterAll(async () => {
   await Promise.all(nodes.map(async (node) => node.process.end()));
-  await Promise.all(nodes.map(async ({ folder }) => rm(folder, { recursive: true, force: true })));
   await redis.stop();
 });
 
@@ -121,7 +116,7 @@ describe('four processes and one Redis', () => {
   });
 });
 
-it('HT-16: when the Redis is gone each process goes on counting, machines get tokens, and nobody signs in', async () => {
+it('HT-16: when the Redis is gone each process goes on counting, machines get tokens, and no user can sign in', async () => {
   const [node] = nodes;
   if (node === undefined) throw new Error('a node');
   // A user who is already on the sign-in page.

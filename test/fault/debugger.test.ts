@@ -1,29 +1,22 @@
 // SIGUSR1 makes Node open its debugger, which runs any code for every user of the machine. However the service is started,
 // the signal must do nothing, in each of its processes.
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { machineToken } from '../world/app.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { MAIN, startProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { inProcesses, PROCESSES } from '../world/processes.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
 const LISTENING = '0A'; // the fourth column of /proc/net/tcp
-const MAIN = path.resolve('dist/main.js');
 
 let folder: string;
-let service: ServiceProcess | undefined;
 beforeEach(() => void (folder = testFolder()));
-afterEach(async () => {
-  await service?.end('SIGKILL');
-  service = undefined;
-});
 
 async function startWith(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {
   const world = await writeWorldConfig(folder, { config });
-  service = await startProcess(world.configFile, command);
-  return { world, running: service };
+  return { world, running: forTest(await startProcess(world.configFile, command)) };
 }
 
 /** The ports, in hexadecimal, that a process listens on. */
@@ -64,19 +57,16 @@ describe('SIGUSR1', () => {
     expect(stderr).not.toMatch(/debugger/i);
   });
 
-  it.runIf(PROCESSES.includes(2))(
-    'opens no debugger in a primary and its workers, and ends none of them',
-    async () => {
-      const { world, running } = await startWith([process.execPath, MAIN], inProcesses(2));
-      const workers = await childrenOf(running.pid);
-      expect(workers).toHaveLength(2);
-      for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);
-      expect(await childrenOf(running.pid)).toEqual(workers);
-      for (const pid of workers)
-        expect((await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
-      const { code, stderr } = await running.end();
-      expect(code).toBe(0);
-      expect(stderr).not.toMatch(/debugger/i);
-    },
-  );
+  it.runIf(PROCESSES.includes(2))('opens no debugger in a primary or its workers', async () => {
+    const { world, running } = await startWith([process.execPath, MAIN], inProcesses(2));
+    const workers = await childrenOf(running.pid);
+    expect(workers).toHaveLength(2);
+    for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);
+    expect(await childrenOf(running.pid)).toEqual(workers);
+    for (const pid of workers)
+      expect((await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
+    const { code, stderr } = await running.end();
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/debugger/i);
+  });
 });

@@ -1,9 +1,6 @@
 // A real process and its Redis: a service that was suspended doesn't take its own pause for an outage, and in an outage nothing queues up.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, expect, it, vi } from 'vitest';
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken } from '../world/app.ts';
 import { introspection } from '../world/presented-tokens.ts';
@@ -11,21 +8,18 @@ import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { askRedis } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
+import { testFolder } from '../world/temp-folder.ts';
 import { stateful, untilSignedIn } from './asking.ts';
 
 let redis: RedisServer;
 let service: ServiceProcess;
 let world: World;
 beforeEach(async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-stall-'));
   redis = await startRedis();
-  world = await writeWorldConfig(folder, { store: redis.url, config: GENEROUS });
-  service = await startProcess(world.configFile);
-  return async () => {
-    await service.end('SIGKILL');
-    await redis.stop();
-    await rm(folder, { recursive: true, force: true });
-  };
+  onTestFinished(() => redis.stop());
+  world = await writeWorldConfig(testFolder(), { store: redis.url, config: GENEROUS });
+  service = forTest(await startProcess(world.configFile));
 });
 
 it('a stall of 500 ms makes no answer 503, whatever is asked, and no line of the log', async () => {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Certificate,
   type RedisGroup,
@@ -15,12 +15,12 @@ import { freePort, type RedisServer, requireServer, startRedis } from '../world/
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { MAIN, startProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { untilSignedIn } from './asking.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
 const run = promisify(execFile);
-const MAIN = path.resolve('dist/main.js');
 
 const folder = tempFolder();
 let certificate: Certificate;
@@ -56,13 +56,8 @@ describe.each([
   ['on a Cluster', startCluster, /^rediss\+cluster:/],
 ] as const)('over TLS %s', (_, start, url) => {
   let group: RedisGroup;
-  let service: ServiceProcess | undefined;
   beforeAll(async () => {
     group = await start([], certificate);
-  });
-  afterEach(async () => {
-    await service?.end('SIGKILL');
-    service = undefined;
   });
   afterAll(() => group.stop());
 
@@ -72,10 +67,10 @@ describe.each([
     await expect(startProcess(world.configFile)).rejects.toThrow(/can't be used: /);
   });
 
-  it('people sign in, and go on when a master is gone', async () => {
+  it('users sign in, and go on when a master is gone', async () => {
     const world = await writeConfig(group.url);
     const trusting = ['env', `NODE_EXTRA_CA_CERTS=${certificate.cert}`, process.execPath, MAIN];
-    service = await startProcess(world.configFile, trusting);
+    forTest(await startProcess(world.configFile, trusting));
     const people = await Promise.all([1, 2, 3, 4].map(() => untilSignedIn(world)));
     const killed = await killMaster(group);
     await untilTrue('all of it is answered again', async () => {

@@ -3,24 +3,20 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { machineToken } from '../world/app.ts';
 import { SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { runCli, startProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
 let folder: string;
 let ports: readonly [number, number];
-let service: ServiceProcess | undefined;
 beforeEach(async () => {
   folder = testFolder();
   ports = [await freePort(), await freePort()];
-});
-afterEach(async () => {
-  await service?.end('SIGKILL');
-  service = undefined;
 });
 
 const inFolder = (name: string): string => path.join(folder, name);
@@ -96,7 +92,7 @@ describe('files that file: references name', () => {
     ]);
     const [, command = ''] = /: run (chmod .*)$/m.exec(stderr) ?? [];
     await promisify(execFile)('sh', ['-c', command]);
-    service = await startProcess(world.configFile);
+    const service = forTest(await startProcess(world.configFile));
     expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
     expect(service.stdout()).not.toContain('secret_files');
   });
@@ -104,7 +100,7 @@ describe('files that file: references name', () => {
   it('serve with any mode when secret_files says so, which the start says once', async () => {
     const world = await writeConfigHere({ ...REFERENCES, secret_files: 'any_mode' });
     await writeSecrets('666');
-    service = await startProcess(world.configFile);
+    const service = forTest(await startProcess(world.configFile));
     expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
     expect(service.stdout().split('secret_files is any_mode')).toHaveLength(2);
   });
@@ -112,8 +108,7 @@ describe('files that file: references name', () => {
 
 it('the data folder and its files stop the start while every user may write them, but not for a group, or with any_mode', async () => {
   const { configFile } = await writeConfigHere({ ...PLAIN, clients: [] });
-  service = await startProcess(configFile);
-  await service.end();
+  await forTest(await startProcess(configFile)).end();
   const modes = { data: 0o777, 'data/data.mdb': 0o666, 'data/lock.mdb': 0o602 };
   for (const [name, mode] of Object.entries(modes)) await chmod(inFolder(name), mode);
   const { code, stderr } = await runCli(['serve', '--config', configFile]);
@@ -139,7 +134,7 @@ describe('keys that were generated', () => {
   it('stop the start when others may read them', async () => {
     const name = 'cookie.key';
     const world = await writeConfigHere(GENERATED);
-    service = await startProcess(world.configFile);
+    const service = forTest(await startProcess(world.configFile));
     await service.end();
     const file = inFolder(`data/${name}`);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -151,7 +146,7 @@ describe('keys that were generated', () => {
     );
     expect(stderr).not.toContain((await readFile(file, 'utf8')).trim());
     const open = { ...GENERATED, secret_files: 'any_mode' };
-    service = await startProcess((await writeConfigHere(open)).configFile);
-    expect(service.stdout()).toContain('secret_files is any_mode');
+    const again = forTest(await startProcess((await writeConfigHere(open)).configFile));
+    expect(again.stdout()).toContain('secret_files is any_mode');
   });
 });

@@ -4,12 +4,13 @@ import { chmod, cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'nod
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
-import { MAIN, runCli, runProgram, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
+import { MAIN, runCli, runProgram, startProcess, startUntil } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
 /** Output of a start that finds no store: one line of the log, and no warning. */
@@ -18,14 +19,9 @@ const ONE_LINE: unknown = expect.stringMatching(/^\{"level":30[^\n]*created sign
 describe('the service as a process', () => {
   let folder: string;
   let ports: readonly [number, number];
-  let service: ServiceProcess | undefined;
   beforeEach(async () => {
     folder = testFolder();
     ports = [await freePort(), await freePort()];
-  });
-  afterEach(async () => {
-    await service?.end('SIGKILL');
-    service = undefined;
   });
 
   async function world(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
@@ -34,13 +30,13 @@ describe('the service as a process', () => {
 
   it('keeps its state over a restart: a session’s tokens, the keys, and only the first start has a warning', async () => {
     const here = await world();
-    service = await startProcess(here.configFile);
+    let service = forTest(await startProcess(here.configFile));
     const { tokens } = await signIn(here);
     const before = await (await fetch(`${here.base}/oauth/jwks.json`)).text();
     const stopped = await service.end('SIGTERM');
     expect(stopped).toMatchObject({ code: 0, stderr: ONE_LINE });
 
-    service = await startProcess(here.configFile);
+    service = forTest(await startProcess(here.configFile));
     expect(await (await fetch(`${here.base}/oauth/jwks.json`)).text()).toBe(before);
     expect((await userinfo(here, tokens.access_token)).status).toBe(200);
     expect(await service.end('SIGTERM')).toMatchObject({ code: 0, stderr: '' });
@@ -48,9 +44,9 @@ describe('the service as a process', () => {
 
   it('stops cleanly on SIGINT, with an idle keep-alive connection, and has its audit trail on stdout', async () => {
     const here = await world();
-    service = await startProcess(here.configFile);
+    const service = forTest(await startProcess(here.configFile));
     expect(await machineToken(here, 'reports.read')).toMatch(/^ey/);
-    await expect.poll(() => service?.stdout()).toContain('"event":"service_started"');
+    await expect.poll(service.stdout).toContain('"event":"service_started"');
     expect(await readdir(path.join(folder, 'data'))).not.toContain('audit.jsonl');
     expect(await service.end('SIGINT')).toMatchObject({ code: 0, stderr: ONE_LINE });
   });
@@ -58,7 +54,7 @@ describe('the service as a process', () => {
   it('RD-32: starts and serves with standard output on a full disk; a verb says so and fails', async () => {
     const here = await world();
     const full = ['bash', '-c', 'echo begun; exec "$0" "$@" > /dev/full', process.execPath, MAIN];
-    service = await startUntil('begun', [...full, 'serve', '--config', here.configFile], {});
+    const service = forTest(await startUntil('begun', [...full, 'serve', '--config', here.configFile], {}));
     await vi.waitFor(async () => expect(await machineToken(here, 'reports.read')).toMatch(/^ey/), 30_000);
     expect(await service.end('SIGTERM')).toMatchObject({ code: 0 });
     const { code, stderr } = await runProgram([...full, 'schema'], {});
@@ -74,13 +70,13 @@ describe('the service as a process', () => {
     const terminal = await startUntil('Postern is running.', ['script', '-qec', command, '/dev/null'], {});
     const pid = Number(/^pid (\d+)/.exec(terminal.stdout())?.[1]);
     // In a separate process session, so that no signal to the group of `script` reaches it; `script` ends with it.
-    service = {
+    const service = forTest({
       ...terminal,
       end(signal) {
         process.kill(pid, signal);
         return terminal.end('SIGCONT');
       },
-    };
+    });
     await machineToken(here, 'reports.read');
     const trail = path.join(folder, 'data/audit.jsonl');
     expect(service.stdout()).toContain(`audit trail  ${trail}`);

@@ -3,21 +3,21 @@
 import { execFileSync } from 'node:child_process';
 import { chmod, chown, cp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { type Answer, readiness } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { MAIN, startProcess, type ServiceProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { testFolder } from '../world/temp-folder.ts';
 
-const MAIN = path.resolve('dist/main.js');
 const UNLIMITED = 'unlimited';
 const LIMITED = ['/bin/sh', '-c', 'ulimit -S -f 0 && exec "$0" "$@"', process.execPath, MAIN];
 
 let world: World;
-let service: ServiceProcess | undefined;
+let service: ServiceProcess;
 const at = (...names: string[]) => path.join(world.folder, ...names);
 
 useEnvironment(() => WORLD_ENV);
@@ -25,17 +25,13 @@ beforeEach(async () => {
   world = await writeWorldConfig(testFolder());
   await seedStore(world.configFile);
 });
-afterEach(async () => {
-  await service?.end('SIGKILL');
-  service = undefined;
-});
 
 async function startHere(command?: readonly string[]): Promise<void> {
-  service = await startProcess(world.configFile, command);
+  service = forTest(await startProcess(world.configFile, command));
 }
 
 function limitFiles(to: number | typeof UNLIMITED): void {
-  execFileSync('prlimit', ['--pid', String(service?.pid), `--fsize=${to}:`]);
+  execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${to}:`]);
 }
 
 async function readyAndGauge() {
@@ -70,7 +66,7 @@ describe('a store whose disk is full', () => {
 
   it('is not ready after a start on it either', async () => {
     await startHere();
-    await service?.end();
+    await service.end();
     await startHere(LIMITED);
     expect(await readyAndGauge()).toEqual(notReady(FULL));
   });
@@ -118,7 +114,10 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
       expect([round, (await use()).status]).toEqual([round, 200]);
     }
     // Errors of lmdb are in lines of the log; the output of its C code is on lines of its own.
-    const lines = (service?.stderr() ?? '').split('\n').filter((line) => line !== '');
+    const lines = service
+      .stderr()
+      .split('\n')
+      .filter((line) => line !== '');
     const isOfLmdb = (line: string) => /^Write error: [^{]+$/.test(line);
     expect(lines.filter((line) => !line.startsWith('{') && !isOfLmdb(line))).toEqual([]);
     expect(lines.join('\n')).not.toContain('see commitError');
@@ -184,7 +183,7 @@ describe('a lock file that the service may not open', () => {
     }
   }
 
-  it('is a refused startHere, instead of a segmentation fault', async () => {
+  it('refuses the start, instead of a segmentation fault', async () => {
     const lock = at('data', 'lock.mdb');
     if (isRoot) {
       await giveToNobody(world.folder);

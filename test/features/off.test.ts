@@ -1,12 +1,12 @@
 // A disabled feature isn't loaded: lists the feature modules that a start of the built service reads, by the source maps of its files.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { FEATURES } from '../../src/features/index.ts';
 import { freePort } from '../world/servers.ts';
 import { startProcess } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 
 /** Records each module that is loaded. */
 const NOTES = `import { appendFileSync } from 'node:fs';
@@ -22,10 +22,7 @@ registerHooks({
 const DECLARED = ['feature.ts', 'models.ts'];
 
 let folder = '';
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-off-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = testFolder()));
 
 /** Returns the features of which a start loads more than those files. */
 async function loadedBy(configFile: string): Promise<readonly string[]> {

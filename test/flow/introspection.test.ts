@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { tokenIntrospection } from 'openid-client';
@@ -10,6 +8,7 @@ import { anyStore, useWorld } from '../world/each-store.ts';
 import { connect, machineToken, signIn } from '../world/app.ts';
 import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
+import { testFolder } from '../world/temp-folder.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { API, OTHER_API, PEOPLE, startWorld, worldClients } from '../world/world.ts';
 
@@ -112,7 +111,7 @@ describe('introspection and time', () => {
 });
 
 it('a token for an API that is gone from the configuration is inactive for everybody, its own client included, and for who asks before and after', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-gone-'));
+  const folder = testFolder();
   const issuer = `http://127.0.0.1:${await freePort()}`;
   const start = (resource: string) =>
     startWorld({
@@ -145,7 +144,6 @@ it('a token for an API that is gone from the configuration is inactive for every
   expect(await introspect(after, person.tokens.access_token, 'web')).toEqual(INACTIVE);
   expect((await userinfo(after, person.tokens.access_token)).status).toBe(401);
   await after.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('a token whose client', () => {

@@ -1,13 +1,13 @@
 // The shipped alert rules on series like those of the service: each fires on its fault, from the first error on, and all of them
 // are silent during an hour of calm.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { useWorld } from '../world/each-store.ts';
+import { testFolder } from '../world/temp-folder.ts';
 import { findPromtool } from './promtool.ts';
 
 const RULES = path.resolve('deploy/prometheus/alerts.yaml');
@@ -154,16 +154,13 @@ describe('deploy/prometheus/alerts.yaml', () => {
   });
 
   async function run(tests: readonly object[]): Promise<string> {
-    const folder = mkdtempSync(path.join(tmpdir(), 'postern-alerts-'));
+    const file = path.join(testFolder(), 'tests.yaml');
+    writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
     try {
-      const file = path.join(folder, 'tests.yaml');
-      writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
       await promisify(execFile)(promtool.program ?? '', ['test', 'rules', file]);
       return 'passed';
     } catch (error) {
       return `${(error as { stdout?: string }).stdout}${(error as { stderr?: string }).stderr}`;
-    } finally {
-      rmSync(folder, { recursive: true });
     }
   }
 

@@ -1,8 +1,7 @@
 // Users that the command line adds to the store: they work like those of the file, on every process, at once.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -12,6 +11,7 @@ import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli } from '../world/process.ts';
+import { testFolder } from '../world/temp-folder.ts';
 import { postern, useEnvironment, userVerb } from '../world/terminal.ts';
 
 const PASSWORD = 'river otter jazz 47';
@@ -156,15 +156,8 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
 
 describe('a login name that the file has as well', () => {
   let redis: RedisServer;
-  let folder: string;
-  beforeAll(async () => {
-    redis = await startRedis();
-    folder = await mkdtemp(path.join(tmpdir(), 'postern-shadow-'));
-  });
-  afterAll(async () => {
-    await redis.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  beforeAll(async () => void (redis = await startRedis()));
+  afterAll(() => redis.stop());
 
   it("is the file’s, as an id is: the person of the store can't sign in, is listed so, and comes back with the name", async () => {
     const before = await startWorld({ store: redis.url });
@@ -172,7 +165,7 @@ describe('a login name that the file has as well', () => {
     await before.stop();
     const { stdout } = await postern(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
     const { id: fileId, password_hash } = JSON.parse(stdout) as { id: string; password_hash: string };
-    const users = path.join(folder, 'users.json');
+    const users = path.join(testFolder(), 'users.json');
     const judith = { id: renamed, username: 'judith', password_hash };
     await writeFile(
       users,
@@ -204,23 +197,16 @@ describe('a login name that the file has as well', () => {
   });
 });
 
-it('people of the store and the store itself can be there before the first start', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-early-'));
-  try {
-    const hash = await hashPassword(OTHER);
-    const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
-    const { configFile } = await writeWorldConfig(folder);
-    await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
-    expect((await userVerb({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
-    const enabled = await userVerb({ configFile }, ['enable', 'jack']);
-    expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
-    const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
-    try {
-      expect((await tokensOfUser(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
-    } finally {
-      await world.stop();
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+it('users in the store, and the store itself, can be there before the first start', async () => {
+  const folder = testFolder();
+  const hash = await hashPassword(OTHER);
+  const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
+  const { configFile } = await writeWorldConfig(folder);
+  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
+  expect((await userVerb({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
+  const enabled = await userVerb({ configFile }, ['enable', 'jack']);
+  expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
+  const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
+  onTestFinished(() => world.stop());
+  expect((await tokensOfUser(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
 });

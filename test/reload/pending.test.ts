@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { freePort, startRedis } from '../world/servers.ts';
+import { startProcess } from '../world/process.ts';
+import { forTest } from '../world/for-test.ts';
 import { inProcesses, PROCESSES } from '../world/processes.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
@@ -21,16 +22,10 @@ describe.each([
   ['redis', 1],
   ['lmdb', Math.max(...PROCESSES)],
 ] as const)('a setting that waits for a restart, on %s, in %i process(es)', (engine, processes) => {
-  let redis: RedisServer | undefined;
-  let service: ServiceProcess | undefined;
-  afterEach(async () => {
-    await service?.end();
-    await redis?.stop();
-  });
-
   it('is listed until then', async () => {
     const folder = testFolder();
-    if (engine === 'redis') redis = await startRedis();
+    const redis = engine === 'redis' ? await startRedis() : undefined;
+    onTestFinished(() => redis?.stop());
     const keys = await Promise.all(
       ['old', 'fresh'].map(async (name) => {
         const file = path.join(folder, `${name}.key`);
@@ -48,7 +43,7 @@ describe.each([
     );
     const original = JSON.parse(await readFile(configFile, 'utf8')) as object;
     await seedStore(configFile);
-    service = await startProcess(configFile);
+    forTest(await startProcess(configFile));
 
     async function change(settings: object): Promise<void> {
       await writeFile(`${configFile}.draft`, JSON.stringify({ ...original, ...settings }));

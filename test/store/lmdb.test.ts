@@ -1,15 +1,15 @@
 // The embedded store on a real disk: the contract (with IN-13), and faults that only a folder shared by processes can have.
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { asBinary } from 'lmdb';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
+import { tempFolder } from '../world/temp-folder.ts';
 import { rounds } from '../world/rounds.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { createLmdbRecords } from '../../src/store/lmdb/records.ts';
@@ -20,12 +20,9 @@ import { createClock, testStore, uniqueName } from './conformance.ts';
 
 const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
 
-let base: string;
-beforeAll(async () => {
-  // With a dot, because by default lmdb takes such a path for a file.
-  base = await mkdtemp(join(tmpdir(), 'postern.lmdb-'));
-});
-afterAll(() => rm(base, { recursive: true, force: true }));
+// With a dot, because by default lmdb takes such a path for a file.
+const base = join(tempFolder(), 'postern.lmdb');
+mkdirSync(base);
 
 const newFolder = () => join(base, uniqueName());
 
@@ -179,7 +176,7 @@ describe('the sweep of the lmdb store', () => {
 
   it('deletes in transactions bounded by time, with a pause after each', async () => {
     const clock = createClock();
-    const tables = openTables(await mkdtemp(join(base, 'sweep-')));
+    const tables = openTables(newFolder());
     const records = createLmdbRecords(tables, clock.now);
     const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
     await Promise.all(keys.map((key) => records.save({ kind: 'Session', key, payload: 'p', ttlSeconds: 1 })));

@@ -1,9 +1,9 @@
 // docs/mcp.md: its servers are those that `npm run interop` runs, and its metadata belongs to its configuration.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
+import { testFolder } from '../../world/temp-folder.ts';
 
 const PAGE = readFileSync('docs/mcp.md', 'utf8');
 const blockOf = (language: string) =>
@@ -17,12 +17,10 @@ it.each([
 });
 
 it('MC-44: docs/mcp.md has the metadata and the header that belong to its configuration', async () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'postern-mcp-'));
-  const config = path.join(folder, 'postern.yaml');
+  const config = path.join(testFolder(), 'postern.yaml');
   const head = 'issuer: https://id.example.com\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n';
   writeFileSync(config, head + blockOf('yaml'));
   const { issuer, resources } = await loadConfig(config, { readSecrets: false, writeKeys: false });
-  rmSync(folder, { recursive: true });
   const [{ resource, name, scopes, defaultScopes } = expect.fail('no resource')] = resources;
   expect(JSON.parse(blockOf('json'))).toEqual({
     resource,
