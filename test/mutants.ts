@@ -43,7 +43,7 @@ const CORE: Faults = {
   ],
   'TK-07': ["if (findEndpoint(ctx.path)?.caller === 'client') refuseControlBytes(ctx, issuer);", ''],
   'TK-10': ['(expiresAt === undefined || at < expiresAt)', 'true'],
-  'TK-13': ['if (refused !== undefined) refuse(refused);', ''],
+  'TK-13': ['if (refused !== undefined) return refused;', ''],
   'TK-17': ['for (const scope of scopes) {', 'for (const scope of scopes.slice(0, 1)) {'],
   'TK-20': ['const { clientId: sub, scope, aud =', 'const { jti: sub, scope, aud ='],
   'TK-27': ['dPoP: { enabled: false },', 'dPoP: { enabled: true },'],

@@ -211,8 +211,9 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     isKnownClient: (at: ClientPlace, clientId: string) => secrets.isKnown(secretQuota(at, clientId)),
     /** Resolves the result of `compare`, and counts an attempt unless it is true. Throws before `compare` runs. */
     async attemptSecret(at: ClientPlace, clientId: string, compare: () => boolean): Promise<boolean> {
-      const request = { address: at.address, client_id: clientId };
-      return secrets.attempt(secretQuota(at, clientId), (refusal) => refuse(refusal, request), compare);
+      const result = await secrets.attempt(secretQuota(at, clientId), compare);
+      if (typeof result === 'boolean') return result;
+      return refuse(result, { address: at.address, client_id: clientId });
     },
     /** Counts an attempt before the password is compared. Throws StoreUnavailable if it can't be counted. */
     takeSignInAttempt: signIns.begin,

@@ -26,12 +26,8 @@ export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) 
     /** Whether the client has presented a right secret from this address, and no wrong one since. */
     isKnown: (quota: Quota) => isKnown(shownBy(quota)),
 
-    /** `refuse` throws when the attempt is refused. */
-    async attempt(
-      quota: Quota,
-      refuse: (refusal: LimitRefusal) => never,
-      compare: () => boolean,
-    ): Promise<boolean> {
+    /** Resolves the result of `compare`, or why it wasn't called. */
+    async attempt(quota: Quota, compare: () => boolean): Promise<boolean | LimitRefusal> {
       const client = shownBy(quota);
 
       async function asKnown(): Promise<boolean> {
@@ -41,10 +37,10 @@ export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) 
         return isRight;
       }
 
-      async function asNew(): Promise<boolean> {
+      async function asNew(): Promise<boolean | LimitRefusal> {
         if (isKnown(client)) return asKnown();
         const { used, refused, takeBack } = await begin([quota]);
-        if (refused !== undefined) refuse(refused);
+        if (refused !== undefined) return refused;
         const isRight = compare();
         if (isRight) takeBack();
         // While the counter has failures, every attempt is still counted, even a right one.
