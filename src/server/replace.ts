@@ -14,7 +14,7 @@ import {
   noteAndFindRemoved,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
-import { laterThan } from '../users/account-state.ts';
+import { voidAll } from '../users/acts.ts';
 import { markAll } from '../users/factors.ts';
 import { newUserEvent } from '../users/user-events.ts';
 import { viewsOf } from '../views/view-files.ts';
@@ -145,9 +145,7 @@ async function endHidden(
   // A user in the file with the ID of one in the store is the same user, whose sessions continue.
   const hidden = [...shadowed].flatMap(([storeId, fileId]) => (fileId === storeId ? [] : [storeId]));
   const endAll = (id: string) =>
-    announce(newUserEvent(id, 'ended'), () =>
-      states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) })),
-    );
+    announce(newUserEvent(id, 'ended'), () => voidAll({ states, storeNow: now }, id));
   await inBatches(hidden, endAll, onFault);
 }
 

@@ -63,11 +63,15 @@ export async function noteInActivity(
   await notify(parts, { accountId, what, place });
 }
 
-export const voidAll = (parts: ActsParts, accountId: string, change: Partial<AccountState> = {}) =>
-  parts.states.update(accountId, ({ validAfter }) => ({
-    ...change,
-    validAfter: laterThan(validAfter, parts.storeNow),
-  }));
+type Voiding = Pick<ActsParts, 'states' | 'storeNow'>;
+
+/** Ends all sessions and tokens, without a record, a notice or an event. */
+export const voidAll = (
+  { states, storeNow }: Voiding,
+  accountId: string,
+  change: Partial<AccountState> = {},
+) =>
+  states.update(accountId, ({ validAfter }) => ({ ...change, validAfter: laterThan(validAfter, storeNow) }));
 
 /** Ends all sessions and tokens, even if the user is enabled again. Resolves since when (epoch seconds). */
 function endAll(parts: ActsParts, actor: Actor, accountId: string, change: Partial<AccountState> = {}) {
