@@ -34,7 +34,7 @@ export async function readListings(
       sources.files.push(resolve(file));
       if (listings.has(file)) continue;
       const place = key === 'clients' ? ['clients_from', index] : ['users_from'];
-      const report = (message: string) => problems.reporter(document)(place, message);
+      const report = (message: string) => problems.reporter(document)(place, `${resolve(file)} ${message}`);
       listings.set(file, await readListing(file, key, problems, report));
     }
   }
@@ -55,9 +55,7 @@ async function readListing(
   problems: ProblemList,
   reportUnreadable: (message: string) => void,
 ): Promise<Listing | undefined> {
-  const document = await readDocument(file, problems, (message) =>
-    reportUnreadable(`${resolve(file)} ${message}`),
-  );
+  const document = await readDocument(file, problems, reportUnreadable);
   if (!document) return undefined;
   const content = withoutRemoved(document, problems.notices, key);
   if (Array.isArray(content)) return { document, path: [], items: content };

@@ -29,7 +29,7 @@ const GAUGES = {
   ready: ['1: /readyz says ready.'],
   signing_key_next_step_timestamp_seconds: ['When the next step of the rotation is due.'],
   client_secret_expiry_timestamp_seconds: ['When a client secret ends.', 'client_id', 'secret'],
-  view_faults: ["Faults of the operator's views. Pages are shown in their last good form."],
+  view_faults: ["Faults of the administrator's views. Pages are shown in their last good form."],
   clock_timestamp_seconds: ["This machine's clock at the scrape."],
   encryption_key_missing: [
     'Something in the store needs a key that encryption_keys of the file does not have.',

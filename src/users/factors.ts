@@ -69,7 +69,7 @@ export type Notice = Readonly<{
     | 'recovery_codes_made';
   at: number;
   /** The kind of the factor. */
-  method?: 'passkey' | 'one_time_code' | undefined;
+  method?: Method | undefined;
   /** The number of recovery codes left. */
   left?: number | undefined;
   /** The session that caused it, and the sessions that have read it. */

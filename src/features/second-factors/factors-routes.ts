@@ -179,7 +179,7 @@ function createAdd(host: Host, second: SecondFactors, page: AccountPage, list: S
     if (!mayAddFactor(settings, visitor)) {
       const refused = { what: 'factor_added', method, reason: 'not_allowed' } as const;
       await noteFactor(host, actorOf(ctx), { account_id: account.id, ...refused });
-      throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
+      throw new Refusal(403, 'forbidden', 'the first factor needs a link from an administrator');
     }
     const again = (fault: EnrolmentModel['error']) =>
       list(ctx, visitor, { adding: method, enrolment: fault, sealed: form.field('sealed') });

@@ -18,12 +18,10 @@ export type Asked = Readonly<{
 /** Returns the error of a token that may not be issued, or undefined. */
 type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
-type FindDefault = ReturnType<typeof createFindDefault>;
-
 type ScopePolicyParts = Readonly<{
   audiences: AudienceRules;
   clients: Clients;
-  findDefault: FindDefault;
+  findDefault: ReturnType<typeof createFindDefault>;
   findRefusal: FindRefusal;
 }>;
 
