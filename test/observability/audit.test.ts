@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as oidc from 'openid-client';
 import { list } from '../../src/features/index.ts';
-import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
+import { AUDIT_EVENTS, clientAddressOf, createThrottle } from '../../src/observability/audit.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
@@ -396,4 +396,15 @@ it('IN-08: the log has only the beginning of an unknown client_id, which may be 
     .map((line) => (JSON.parse(line) as { clientId?: string }).clientId)
     .filter((clientId) => clientId !== undefined);
   expect(named).toEqual([token.slice(0, 12), 'wep']);
+});
+
+it('a request that has not passed the edge has no address, and shares none with others', () => {
+  expect(() => clientAddressOf({ state: {} })).toThrow(TypeError);
+});
+
+it('what is left out of the trail for a while is bounded', () => {
+  const timesToSay = createThrottle(() => 0);
+  const names = Array.from({ length: 10_001 }, (_, index) => `usr_${index}`);
+  expect(names.map((name) => timesToSay(name)).every((times) => times === 1)).toBe(true);
+  expect([timesToSay('usr_10000'), timesToSay('usr_0')]).toEqual([undefined, 1]);
 });

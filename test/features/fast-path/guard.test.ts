@@ -3,6 +3,7 @@ import Provider from 'oidc-provider';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as account from '../../../src/features/account/run.ts';
 import type { Guard } from '../../../src/oidc/guard.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
 import { machineToken, signIn } from '../../world/app.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
@@ -27,12 +28,16 @@ describe('a feature beside the fast path', () => {
     world().recorded.telemetry.log.level = 'info';
   });
 
-  /** Returns the endpoints that the engine answered, once the clients are known at their address. */
-  async function answeredByEngine(guard: Guard) {
+  async function reloadWith(guard: Guard): Promise<void> {
     const { open } = account;
     const opened = vi.spyOn(account, 'open').mockImplementation((app) => ({ ...open(app), guard }));
     await world().reload({ ...GENEROUS, account: true });
     opened.mockRestore();
+  }
+
+  /** Returns the endpoints that the engine answered, once the clients are known at their address. */
+  async function answeredByEngine(guard: Guard) {
+    await reloadWith(guard);
     const { tokens } = await signIn(world(), { scope: 'openid offline_access reports.read' });
     const machines = await machineToken(world(), 'reports.read');
     await introspect(world(), machines, 'rs1');
@@ -75,6 +80,18 @@ describe('a feature beside the fast path', () => {
       'introspection of a user’s token',
       'userinfo',
     ]);
+  });
+
+  it('leaves an outage to the engine, and no bug', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    for (const [error, isLeft] of [
+      [new StoreUnavailable(), true],
+      [new TypeError('a bug'), false],
+    ] as const) {
+      await reloadWith({ isPlain: () => true, sees: () => Promise.reject(error) });
+      const ask = () => userinfo(world(), tokens.access_token);
+      expect(await isAnsweredByEngine(ask)).toBe(isLeft);
+    }
   });
 
   it('leaves to the engine what is asked by a client that is not plain, and what is asked of its tokens', async () => {

@@ -185,6 +185,8 @@ describe('without sign_in in the file', () => {
       expect(isConsent(next)).toBe(true);
       await finishPages(strong, next, 'alice');
 
+      const key = await givePasskey(world(), 'alice');
+      const { browser: other, page: login } = await begin(world());
       // The state that an earlier version left: the reload adds the mark.
       const { documents } = world().openedStore;
       const unmarked = '{"v":1,"disabled":false,"validAfter":0}';
@@ -203,6 +205,8 @@ describe('without sign_in in the file', () => {
       for (const browser of [refused.browser, weak])
         expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
       expect(await silently(world(), strong, { scope: 'openid' })).toBe('signed in');
+      const byPasskey = await other.submit(login, '/passkey', { response: key.assert(world(), login) });
+      expect(byPasskey.status).toBe(404);
       expect(isConsent((await passwordOf(world(), 'bob')).page)).toBe(true);
 
       await printed(world(), ['factors', 'alice', '--remove', 'all']);

@@ -169,3 +169,10 @@ describe('postern user list', () => {
     expect(await list('nobody')).toMatchObject({ code: 1, stderr: 'there is no user "nobody"\n' });
   });
 });
+
+it('F1-26: a broken client is a warning, printed where the list is', async () => {
+  const broken = join(folder, 'broken.yaml');
+  await writeFile(broken, FILE.replace('client_id: web', 'client_id: 7'));
+  const { code, stderr } = await postern(['user', 'list', '--config', broken]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('warning: ')]);
+});

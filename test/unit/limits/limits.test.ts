@@ -254,4 +254,9 @@ describe('HT-16 without the store', () => {
     for (let host = 0; host < 50; host += 1) await limits.takeAddress('token', `10.0.0.${host}`);
     expect(increment).toHaveBeenCalledTimes(1);
   });
+
+  it('a process counts alone in an outage, and for no bug', async () => {
+    const increment = () => Promise.reject(new TypeError('a bug'));
+    await expect(newLimits({}, { ...DOWN, increment }).takeAddress('token', HERE)).rejects.toThrow('a bug');
+  });
 });

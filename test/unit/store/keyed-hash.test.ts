@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
+import { createKeyedHash, noHash } from '../../../src/store/keyed-hash.ts';
 
 it('names the same value the same, however many others it named meanwhile and however long they were', () => {
   const pepper = Buffer.alloc(32, 7);
@@ -14,4 +14,8 @@ it('names the same value the same, however many others it named meanwhile and ho
   for (const value of [...values, ...values.toReversed()]) {
     expect(hash(value)).toBe(createHmac('sha256', pepper).update(value).digest('base64url'));
   }
+});
+
+it('names nothing without a pepper', () => {
+  expect(() => noHash('Session:1')).toThrow(TypeError);
 });
