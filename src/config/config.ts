@@ -31,13 +31,11 @@ export type ClientSecret = SecretHash & {
   readonly expiresAt?: number | undefined;
 };
 
-/** A client, with its scopes as a list and the hashes of its secrets. */
 export type Client = Omit<
   CamelKeys<ClientForm>,
   'scope' | 'defaultScope' | 'applicationType' | 'clientSecret' | 'clientSecrets'
 > & {
   readonly scopes: readonly string[];
-  /** Scopes of a request without `scope`. */
   readonly defaultScopes?: readonly string[] | undefined;
   readonly applicationType: 'web' | 'native';
   readonly secrets: readonly ClientSecret[];
@@ -67,22 +65,19 @@ export type Config = Omit<
   readonly resources: readonly Resource[];
   readonly clients: readonly Client[];
   readonly users: readonly UserEntry[];
-  /** Absolute path of the administrator's views, if configured. */
   readonly viewsFolder?: string | undefined;
   /** Notices for the administrator at startup (keys generated, …), one line each. Never contain a secret. */
   readonly notices: readonly string[];
 };
 
-/** The settings that define scopes. */
 export type ScopeSettings = Pick<Config, 'groups' | 'scopes' | 'resources'>;
 
-/** The settings that access rules depend on. */
 export type AccessSettings = Pick<Config, 'groups' | 'clients' | 'resources'>;
 
 /** The scopes that the issuer always has. The file can add user scopes; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
-/** Lists the user scopes, which belong to no API: those of the specification, and those that the file adds. */
+/** Lists the scopes that belong to no API. */
 export function userScopes({ groups = {}, scopes = {} }: Partial<ScopeSettings>): readonly string[] {
   const ofGroups = Object.keys(groups).length > 0 ? ['groups'] : [];
   return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];

@@ -1,5 +1,4 @@
-// Watches the configuration files: notices a change, waits until it is complete, and passes on the new configuration or its problems. It
-// polls, because network drives and many container mounts report no events.
+// Polls the configuration files, because network drives and many container mounts report no events.
 import { stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -29,7 +28,7 @@ const SETTLE_MS = 800;
 /** A millisecond for each file, within these bounds, because polling thousands of files takes a while. */
 const LOOK_EVERY_MS = { least: 1000, most: 3000 };
 
-/** Starts to watch. Resolves when no later change can be missed. */
+/** Resolves when no later change can be missed. */
 export async function watchConfig(parts: ConfigWatchParts) {
   const { file, load, onConfig, onBroken, onUnchanged, onError, settleMs = SETTLE_MS } = parts;
   let { current } = parts;
@@ -108,7 +107,6 @@ export async function watchConfig(parts: ConfigWatchParts) {
   return {
     /** Reads the files soon, even if they seem unchanged (SIGHUP). */
     reload: () => asked.resolve(true),
-    /** Resolves when the watch has stopped. */
     async stop(): Promise<void> {
       stopping.abort();
       await running;

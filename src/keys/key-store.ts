@@ -51,7 +51,6 @@ export class KeyStore {
     this.#options = options;
   }
 
-  /** Uses these settings for the ring from now on. */
   change(settings: Partial<KeySettings>): void {
     this.#options = { ...this.#options, ...settings };
   }

@@ -32,7 +32,6 @@ export type RingKey = NewKey & {
   readonly compromisedAt?: number | undefined;
 };
 
-/** A key with its private part. */
 export type SealedKey = RingKey & { readonly sealed: string };
 
 export type Ring = Readonly<{
@@ -46,7 +45,6 @@ export type Ring = Readonly<{
   installation?: Readonly<{ pepper: string; issuer?: string | undefined }> | undefined;
 }>;
 
-/** The current time, and the times that the configuration sets. */
 export type Moment = Readonly<{ now: number; timing: Timing }>;
 
 /** The requested ring or change is invalid. */
@@ -99,7 +97,6 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
   });
 }
 
-/** Whether a key of the ring signs, or will sign. */
 export const canSign = (ring: Ring, now: number): boolean =>
   ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 
@@ -107,7 +104,7 @@ export const canSign = (ring: Ring, now: number): boolean =>
 export const reserveKeys = (ring: Ring): readonly RingKey[] =>
   ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
 
-/** Keys that will sign later, the next one first. */
+/** The next key to sign comes first. */
 export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
   return ring.keys
     .filter((key) => key.compromisedAt === undefined && key.activateAt !== undefined && key.activateAt > now)

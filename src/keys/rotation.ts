@@ -14,7 +14,7 @@ const POLL_MS = 4000;
 /** How long a node may sign without the store. Less than an hour, the least time that a retired key outlives its last token. */
 const LEASE_MS = 600_000;
 
-/** Calls `fire` once after `delayMs`; the result cancels it. */
+/** The result cancels the timer. */
 export type Timer = (fire: () => void, delayMs: number) => () => void;
 
 type RotationOptions = Readonly<{
@@ -34,7 +34,6 @@ export class Rotation {
   readonly #options: RotationOptions;
   readonly #now: Clock;
   #ring: Ring | undefined;
-  /** The key set that the service uses. */
   #served: Readonly<{ keySet: KeySet; view: string }> | undefined;
   /** When `#ring` was equal to the stored ring. */
   #readAt = Number.NEGATIVE_INFINITY;
@@ -64,7 +63,7 @@ export class Rotation {
     this.#arm();
   }
 
-  /** Stops polling. Resolves when the current turn has ended. */
+  /** Resolves when the current turn has ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#cancelTimer?.();
@@ -78,7 +77,7 @@ export class Rotation {
     return keyStore.toKeySet(await runDueSteps(keyStore, undefined, wanted));
   }
 
-  /** The ring as last read. Throws before `start`. */
+  /** Throws before `start`. */
   ring(): Ring {
     if (!this.#ring) throw new Error('the rotation job has not started');
     return this.#ring;

@@ -63,9 +63,7 @@ export class Vault {
   readonly #first: Buffer;
   readonly #byId: ReadonlyMap<string, Buffer>;
 
-  /**
-   * `keks`: 32 bytes each; the first seals, all open. Throws TypeError for an empty list.
-   */
+  /** `keks`: 32 bytes each; the first seals, all open. Throws TypeError for an empty list. */
   constructor(keks: readonly Buffer[]) {
     const first = keks[0];
     if (!first) throw new TypeError('a vault needs at least one encryption key');
@@ -107,7 +105,7 @@ export class Vault {
     return sealed.split('.')[1] !== this.kekId;
   }
 
-  /** Seals the same plaintext under the current KEK. Throws VaultError. */
+  /** Throws VaultError. */
   rewrap(sealed: string, aad: string): string {
     const plaintext = this.open(sealed, aad);
     const resealed = this.seal(plaintext, aad);

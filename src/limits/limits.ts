@@ -1,5 +1,3 @@
-// Every limit of the service by name: what is counted, for whom, and what happens without a store.
-//
 // Requests must be cheap to count, so they count against leases (leases.ts). Guesses must be counted exactly: in the shared
 // counter, before anything is compared (attempts.ts).
 //
@@ -83,13 +81,12 @@ export const LIMITS = {
 type LimitName = keyof typeof LIMITS;
 const isLimit = (name: string): name is LimitName => name in LIMITS;
 
-/** Every name that is reported. */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_IN_LIMITS];
 
 /** The endpoint where a client presents its secret, and the address that the request comes from. */
 export type ClientPlace = Readonly<{ endpoint: ClientLimit; address: string }>;
 
-/** The caller that exceeded a limit. The client is one of the configuration. */
+/** The client is one of the configuration. */
 type LimitedRequest = Readonly<{ address?: string | undefined; client_id?: string }>;
 
 export type Limits = ReturnType<typeof limitsOf>;
@@ -172,7 +169,6 @@ function limitsOf(rates: RateLimits, shared: Shared) {
     if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
   }
 
-  /** The quota that a wrong secret counts against. */
   const secretQuota = ({ endpoint, address }: ClientPlace, clientId: string) =>
     quotaOf(`${endpoint}.failures`, `${clientId}\n${address}`);
 
@@ -244,7 +240,7 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
       return takeInStore({ address }, [quotaOf('links.address', address), ofNetwork]);
     },
 
-    /** Counts a new password that has to be checked. `by`: the link or the user. */
+    /** `by`: the link or the user. */
     takeNewPassword: (by: string, address: string) =>
       takeInStore({ address }, [quotaOf('new_passwords', by)]),
 

@@ -49,7 +49,7 @@ type SignInAttemptsParts = Readonly<{
   refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
 }>;
 
-/** Seconds until the next attempt after so many failures in a row. */
+/** Seconds until the next attempt. */
 export function waitAfter(failures: number): number {
   if (failures < PACED_FROM) return 0;
   if (failures < SLOWED_FROM) return Math.min(FIVE_MINUTES, 2 ** Math.min(20, failures - PACED_FROM));

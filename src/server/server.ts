@@ -39,9 +39,7 @@ export type ServerOptions = Readonly<{
   now?: Clock;
   /** Replaces the store that the configuration names; the server closes it. */
   store?: Store;
-  /** Replaces the one that sends requests to other hosts. */
   outgoing?: Outgoing;
-  /** Decides when the rotation job checks the key ring. */
   rotationTimer?: Timer;
 }>;
 
@@ -161,7 +159,6 @@ async function compose(
     timer: options.rotationTimer,
   });
 
-  // What administrators see.
   async function readStatus(): Promise<Status> {
     const { message: warning } = await unopened(status.wanted());
     const problem = await watched.storeProblem();
@@ -214,7 +211,6 @@ async function compose(
     },
     /** See replace.ts. A rejected configuration is reported in the log, the audit trail, the metrics and at /readyz. */
     replace,
-    /** Reads the administrator's files again. */
     async reloadViews(): Promise<void> {
       if (serving()?.config.viewsFolder === undefined) return;
       await replace({ views: 'changed' }).catch((error: unknown) =>

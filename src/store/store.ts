@@ -6,7 +6,7 @@
  * `key`, `grant` and `alias` are keyed hashes of fixed length (see keyed-hash.ts), never bearer values.
  */
 export type NewRecord = Readonly<{
-  /** Namespace, one for each kind of thing: `AccessToken`, `Session`, `RevokedToken` … */
+  /** Namespace: `AccessToken`, `Session`, `RevokedToken` … */
   kind: string;
   key: string;
   /** Opaque to the store. */
@@ -63,7 +63,7 @@ export interface RecordStore {
    * `ended`: the record was consumed before, or another record has its alias. It must not be issued (again).
    */
   save(record: NewRecord): Promise<SaveResult>;
-  /** Resolves with the live record, or undefined when it is absent or expired or its grant is revoked. */
+  /** Undefined when the record is absent or expired, or its grant is revoked. */
   find(kind: string, key: string): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
   /**
@@ -120,7 +120,7 @@ export interface DocumentStore {
   page(collection: string, cursor?: string): Promise<DocumentPage>;
   /** `expectedVersion` 0 means "must not exist". False: another caller was first, nothing was written. */
   put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
-  /** Like `put`, for several documents of one collection: writes all of them at once, or none. */
+  /** Writes all documents at once, or none. */
   putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean>;
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
 }
@@ -150,11 +150,11 @@ export interface IndexStore {
 
 export type Count = Readonly<{
   count: number;
-  /** Milliseconds until the window ends; 0 when none is open. */
+  /** 0 when no window is open. */
   resetsInMs: number;
 }>;
 
-/** Counters in fixed windows, atomic across processes. They expire by themselves. */
+/** Counters in fixed windows, atomic across processes. */
 export interface CounterStore {
   /**
    * Adds `by` (may be negative; the count never falls below 0). The first hit opens a window of `windowMs`. With `renew`, every

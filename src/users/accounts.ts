@@ -1,5 +1,4 @@
 // Looks up users, in the file first, then in the store: who exists, their claims, and whether their sign-ins are still valid.
-// passwords.ts compares passwords, and sign-in.ts signs users in.
 import type { Config, UserEntry } from '../config/config.ts';
 import { canonicalUsername } from '../config/text.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -13,7 +12,6 @@ import { type User, userOfFile } from './user.ts';
 
 /** The sign-in that a session or grant comes from. */
 export type Issued = Readonly<{
-  /** The user's generation at the sign-in. */
   generation: string | undefined;
   /** Epoch seconds. */
   at: number;
@@ -67,7 +65,6 @@ export const MAX_COSTS = 3;
 
 /** The `validAfter` of the user and of their state. */
 type Ends = readonly [number, number];
-/** Changes whenever all sessions and tokens of the user end. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {

@@ -11,7 +11,6 @@ import type { User } from './user.ts';
 import { type UserEvents, newUserEvent } from './user-events.ts';
 import type { Place, SecurityEvent, UserIndex } from './user-index.ts';
 
-/** Who acts, and from where. */
 export type Actor = Origin & Readonly<{ by: 'command_line' | 'user' | 'link'; place?: Place }>;
 
 /** The parts that acts need. Every act throws StoreUnavailable; if a part of the act is done by then, its event is stored. */
@@ -24,7 +23,6 @@ export type ActsParts = Readonly<{
   activity: Pick<UserIndex, 'addEvent'> | undefined;
   audit: Audit<AuditEvent>;
   storeNow: Clock;
-  /** Whether users are notified. */
   notifiesUsers: boolean;
 }>;
 
@@ -97,7 +95,7 @@ export async function enable(parts: ActsParts, actor: Actor, accountId: string):
   noteChange(parts, actor, accountId, 'enable');
 }
 
-/** Adds a user. Resolves false if the username is taken, undefined if the id is. */
+/** Resolves false if the username is taken, undefined if the id is. */
 export async function addUser(parts: ActsParts, actor: Actor, user: NewUser): Promise<boolean | undefined> {
   const isAdded = await parts.storedUsers.add(user);
   if (isAdded) noteChange(parts, actor, user.id, 'add');
@@ -139,7 +137,7 @@ type NewGranted = Readonly<{
   left: readonly string[];
 }>;
 
-/** Sets groups and claims. Resolves undefined if the user no longer exists. */
+/** Resolves undefined if the user no longer exists. */
 export async function setGranted(
   parts: ActsParts,
   actor: Actor,
@@ -169,7 +167,7 @@ export async function setEmail(parts: ActsParts, actor: Actor, accountId: string
   return user;
 }
 
-/** Deletes the user. The id is never used again. Resolves false if the user no longer exists. */
+/** The id is never used again. Resolves false if the user no longer exists. */
 export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): Promise<boolean> {
   return parts.userEvents.around(newUserEvent(accountId, 'deleted'), async () => {
     if (!(await parts.storedUsers.remove(accountId))) return false;
@@ -185,11 +183,10 @@ export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): P
 type NewLink = Readonly<{
   links: Pick<OneTimeLinks, 'create'>;
   link: OneTimeLink;
-  /** The lifetime of the link. */
   seconds: number;
 }>;
 
-/** Creates a one-time link. Resolves its token. */
+/** Resolves the token of the link. */
 export async function makeLink(
   parts: ActsParts,
   actor: Actor,

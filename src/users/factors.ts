@@ -29,7 +29,6 @@ export type Passkey = Readonly<{
   /** Whether it verified the user at registration. Each use reports this anew. */
   verifiesUser: boolean;
   aaguid: string;
-  /** The name that the user gave it. */
   name: string;
   /** Epoch seconds, like all times here. */
   createdAt: number;
@@ -50,11 +49,9 @@ export type OneTimeCodes = Readonly<{
   createdAt: number;
   /** Wrong codes in a row. */
   failures?: number | undefined;
-  /** The same as for a passkey. */
   recovered?: true | undefined;
 }>;
 
-/** The kind of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
 /** A notice that the user sees on the next page. */
@@ -68,7 +65,6 @@ export type Notice = Readonly<{
     | 'authenticator_replaced'
     | 'recovery_codes_made';
   at: number;
-  /** The kind of the factor. */
   method?: Method | undefined;
   /** The number of recovery codes left. */
   left?: number | undefined;
@@ -176,7 +172,6 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
     while (await setMark(accountId, await isThere()));
   }
 
-  /** Resolves all stored factors, by user id. */
   const list = async (onFault?: OnUnreadable) =>
     readDocuments(await documents.list(COLLECTION), parseFactors, onFault);
 
@@ -209,7 +204,6 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       const factors = await change({ ...documents, put }, accountId, to);
       return factors && spends && { factors, spends };
     },
-    /** Resolves the id of the user. */
     ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,
     /** Resolves false if it belongs to another user. */
     claimHandle: (handle: string, accountId: string) => claim(handleKey(handle), accountId),
@@ -217,7 +211,6 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
       claim(credentialKey(credentialId), accountId),
     releaseCredential: (credentialId: string) =>
       removeDocument(documents, OWNERS, credentialKey(credentialId)),
-    /** Removes all factors of the user. */
     async remove(accountId: string): Promise<void> {
       const { handle, passkeys } = (await get(accountId).catch(orDamaged)) ?? NO_FACTORS;
       // Owners are removed last: a crash in between leaves handles and credentials that lead to nothing.

@@ -40,7 +40,7 @@ async function readUser(documents: DocumentStore, id: string): Promise<User | un
   return document && parseUser(id, document.value);
 }
 
-/** Claims a name. A name that leads to no user, because a removal was interrupted, is free: that user never comes back. */
+/** A name that leads to no user, because a removal was interrupted, is free: that user never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
   const name = canonicalUsername(username);
   const claimed = await documents.get(USERNAMES, name);
@@ -103,7 +103,6 @@ async function listStored(documents: DocumentStore): Promise<readonly User[]> {
   return [...found.values()];
 }
 
-/** The entries that `others` doesn't have. */
 const missingIn = (others: UserEntries, entries: UserEntries) =>
   entries.filter(({ index, sort }) => !others.some((one) => one.index === index && one.sort === sort));
 
@@ -158,9 +157,9 @@ export function createStoredUsers(store: IndexedStore) {
     findByPrefix,
     idOf,
     findById,
-    /** Finds a user by typed name. Makes the same store calls whether the name exists or not. */
+    /** Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? UNUSED_ID),
-    /** Adds a user. Resolves false if another user in the store has the username, undefined if the id is or was in use. */
+    /** Resolves false if another user in the store has the username, undefined if the id is or was in use. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
       const begun = await documents.get(USERS, id);

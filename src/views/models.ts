@@ -28,7 +28,6 @@ export const BrandingModel = z.object({
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
 
-/** One language that this page can be shown in. */
 export const LanguageModel = z.object({
   /** BCP 47 tag. */
   locale: text,
@@ -43,7 +42,6 @@ export const LanguageModel = z.object({
 export const PageContext = z.object({
   /** BCP 47 tag for `<html lang>`. */
   locale: text,
-  /** For `<html dir>`. */
   dir: z.enum(['ltr', 'rtl']),
   branding: BrandingModel,
   /** URLs of the stylesheets in order: ours, the administrator's colour, the administrator's branding.css. */
@@ -75,13 +73,10 @@ const login = z.object({
     .optional(),
   /** Form target of "cancel": the app gets access_denied. */
   cancelAction: url,
-  /** Token of the cancel form. */
   cancelCsrf: text,
   /** Link back, after "use another account". */
   backUrl: url.optional(),
-  /** For users who forgot their password. */
   forgotUrl: url.optional(),
-  /** Where users create their own account. */
   signUpUrl: url.optional(),
   /** A sign-in without a password. */
   passkey: PasskeyModel.optional(),
@@ -104,7 +99,6 @@ const consent = z.object({
   scopes: z.array(ScopeModel).readonly(),
   /** The APIs that a token will be for, with the scopes asked for now. */
   resources: z.array(ApiModel).readonly(),
-  /** The app is known only by its metadata document. */
   document: DocumentModel.optional(),
 });
 
@@ -147,7 +141,6 @@ const link = z.discriminatedUnion('outcome', [
 ]);
 
 const error = z.object({
-  /** HTTP status that the page is sent with. */
   status: z.number(),
   /** Stable code: an OAuth error code, or `not_found`, `expired`, `no_cookies`, `forbidden`, `unavailable`. */
   error: text,
@@ -157,7 +150,6 @@ const error = z.object({
   appFault: z.boolean().optional(),
   /** A reference for support, which the log has too. */
   requestId: text,
-  /** The app that the user came from, where it is known. */
   client: ClientModel.optional(),
   /** When the user can try again, if that isn't in a moment. */
   retryAfterMinutes: z.number().optional(),
@@ -196,7 +188,6 @@ const account = z.discriminatedUnion('outcome', [
   z.object({ outcome: z.literal('stale'), signInUrl: url }),
 ]);
 
-/** Page name -> the schema of its `model`. */
 export const PAGE_MODELS = {
   login,
   account,

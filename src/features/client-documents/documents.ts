@@ -44,7 +44,6 @@ export type Asker = Readonly<{
 
 type ClientDocumentsParts = KeptDocumentsParts &
   Pick<App, 'outgoing' | 'limits' | 'audit' | 'log'> & {
-    /** `client_documents.hosts` */
     readonly hosts: readonly string[];
   };
 

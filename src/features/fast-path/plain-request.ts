@@ -27,7 +27,6 @@ export function leaveToEngine(error: unknown): undefined {
   if (!LEFT.some((kind) => error instanceof kind)) throw error;
 }
 
-/** Resolves a live access token of a user, and its grant. */
 export async function findWithGrant({ provider }: Engine, jwt: string) {
   const token = await provider.AccessToken.find(jwt);
   const grant = token && (await provider.Grant.find(token.grantId));

@@ -1,4 +1,4 @@
-// The models of the pages for second factors; views/models.ts has the others.
+// The models of the pages for second factors.
 import * as z from 'zod';
 import {
   ClientModel,
@@ -15,7 +15,6 @@ export const secondStep = z.object({
   /** Form target of both codes. */
   action: url,
   csrf: text,
-  /** Token of the cancel form. */
   cancelCsrf: text,
   /** Whether the user has codes of an authenticator app, and recovery codes. */
   oneTimeCode: z.boolean(),
@@ -39,11 +38,10 @@ export const secondStep = z.object({
 /** The user has no factor that the app requires, and can't add one here. Sent with status 403. */
 export const factorNeeded = z.object({ ...ofUser, csrf: text, needed: z.enum(['second_factor', 'passkey']) });
 
-/** Something that happened to a user's factors. */
 export const NoticeModel = z.object({
   /** The key of its text, without "notice." in front. */
   what: text,
-  /** When (epoch seconds). */
+  /** Epoch seconds. */
   at: z.number(),
   /** Recovery codes left. */
   left: z.number().optional(),
@@ -54,12 +52,10 @@ export const notice = z.object({
   client: ClientModel,
   action: url,
   csrf: text,
-  /** The user who is signed in. */
   username: text,
   notices: z.array(NoticeModel).readonly(),
   /** Sent back with the form: the time of the last notice shown (epoch seconds). */
   until: z.number(),
-  /** The user's page for factors. */
   factorsUrl: url,
 });
 
@@ -85,7 +81,6 @@ const FactorModel = z.object({
   /** Sent with the form that removes it. */
   id: text,
   method: z.enum(['passkey', 'one_time_code']),
-  /** The name that the user gave it. */
   name: text.optional(),
   /** Epoch seconds. */
   createdAt: z.number(),
@@ -111,7 +106,6 @@ export const factors = z.discriminatedUnion('outcome', [
     enrolment: EnrolmentModel.optional(),
     /** The page adds a factor of this method instead of listing factors. */
     adding: z.enum(['passkey', 'one_time_code']).optional(),
-    /** The pages that add a factor, by method. */
     addPasskeyUrl: url.optional(),
     addCodeUrl: url.optional(),
     /** Adding a factor leads to recovery codes, because it is the user's first. */

@@ -6,7 +6,6 @@ import type { AudienceRules } from '../../tokens/audience.ts';
 import type { Clients } from '../clients.ts';
 import { sourceOf } from '../models.ts';
 
-/** A request for a token. */
 export type Asked = Readonly<{
   client: Client;
   scopes: readonly string[];
@@ -15,7 +14,6 @@ export type Asked = Readonly<{
   isForUser: boolean;
 }>;
 
-/** Returns the error of a token that may not be issued, or undefined. */
 type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 type ScopePolicyParts = Readonly<{
@@ -67,7 +65,6 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
   };
 }
 
-/** Every scope that exists: those about a user and those of the resources. */
 export const knownScopes = (config: ScopeSettings): ReadonlySet<string> =>
   new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 

@@ -1,5 +1,4 @@
-// The engine's request context: accepts a JWT at introspection and revocation, refuses every response type but `code` alike, fills in
-// default scopes, accepts any spelling of a resource, and builds every URL from the issuer.
+// The engine's request context. It corrects the parameters of a request before the engine reads them.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';

@@ -13,7 +13,7 @@ export type ExpiryKey = [expiresAt: number, table: Expiring, id: string];
 
 export type LmdbTables = ReturnType<typeof openTables>;
 
-/** Opens `folder`, which must exist. Throws what lmdb throws. */
+/** `folder` must exist. Throws what lmdb throws. */
 export function openTables(folder: string) {
   const root = open({
     path: folder,
@@ -53,7 +53,6 @@ export function openTables(folder: string) {
     /** Keys as in ordered-index.ts, prefixed with the name of the index. */
     index: root.openDB<true, Buffer>('index', { keyEncoding: 'binary' }),
     counters: root.openDB<CounterRow, string>('counters', {}),
-    /** Everything that expires, by time. */
     expiry: root.openDB<true, ExpiryKey>('expiry', {}),
 
     /** Sees every write that any process acknowledged before the call. */

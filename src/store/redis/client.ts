@@ -21,7 +21,6 @@ export interface RedisClient {
   masterOf(key: string): Master | undefined;
   /** `address`: `HOST:PORT`, as in a Cluster's redirection. */
   masterAt(address: string): Master | undefined;
-  /** All masters, connected or not. */
   masters(): readonly Master[];
   /** Problems of servers other than the masters. */
   findings?: (() => Promise<readonly Finding[]>) | undefined;
@@ -33,7 +32,6 @@ export interface RedisClient {
 }
 
 const CONNECT_MS = 3000;
-/** Longest wait for the first answer on a connection. */
 const FIRST_ANSWER_MS = 1000;
 
 export const backoff = (times: number) => Math.min(50 * times, 500);

@@ -185,7 +185,7 @@ async function isRevoked(connection: RedisConnection, grant: string, at: number)
   return !(ends <= at);
 }
 
-/** Writes the tombstone. Resolves with the records to delete. */
+/** Resolves with the records to delete. */
 async function bury(
   connection: RedisConnection,
   grant: string,
