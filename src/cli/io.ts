@@ -32,7 +32,6 @@ export function print(io: CliIo, { json }: JsonOption, { value, text }: Printed)
   else io.stdout.write(text ?? renderValue(value));
 }
 
-/** Prints what a verb did, in one line for users or for programs. */
 export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text }: Required<Printed>): void {
   stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
 }
@@ -63,7 +62,6 @@ export const counted = (count: number, one: string, many = `${one}s`) =>
 /** Exit codes that all verbs have; `plan` has more. */
 export const EXIT = { done: 0, refused: 1, misuse: 2 };
 
-/** A verb finished, with this exit code. */
 export class Ended extends Error {
   readonly exitCode: number;
 

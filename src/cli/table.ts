@@ -16,7 +16,6 @@ export type ListOptions = Readonly<{
 type Key<Row> = keyof Row & string;
 
 type Column<Row> = Readonly<{
-  /** The row's key, as in JSON and CSV. */
   key: Key<Row>;
   /** The heading in tables. Default: the key. */
   heading?: string;
@@ -40,7 +39,6 @@ export type List<Row> = Readonly<{
   none?: string;
 }>;
 
-/** Adds `-o` and `--no-headers` to a verb that has `--json`. */
 export const addListOptions = (verb: Command): Command =>
   verb
     .addOption(
@@ -103,7 +101,7 @@ function toPlain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Prints one name per line, for xargs. */
+/** One name per line, for xargs. */
 async function printNames<Row>({ stdout }: CliIo, list: List<Row>): Promise<void> {
   const [name] = columnsOf(list);
   for await (const row of list.rows) stdout.write(`${escaped(toPlain(name && row[name.key]))}\n`);

@@ -34,7 +34,6 @@ function addGrantedOptions(verb: Command): Command {
     .option('--group <name>', 'a group defined in the configuration; repeatable', append);
 }
 
-/** Adds a verb that adds a user. */
 export const addNewVerb = (group: Command, name: string, description: string): Command =>
   addGrantedOptions(addVerb(group, name, description)).argument(
     '<username>',
@@ -76,7 +75,7 @@ export async function newUser(context: UserContext, username: string, options: G
   return { id, username, passwordHash: undefined, groups, claims: withName(username, claims) };
 }
 
-/** Adds the user. Throws CommandError if the username was taken in the meantime. */
+/** Throws CommandError if the username was taken in the meantime. */
 export async function addNew(context: UserContext, user: NewUser): Promise<void> {
   if (!(await addUser(context, COMMAND_LINE, user))) throw takenError(user.username);
 }

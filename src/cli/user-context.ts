@@ -26,7 +26,6 @@ import { CommandError, printDone, type CliIo } from './io.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
-/** The actor of all these verbs. */
 export const COMMAND_LINE: Actor = { by: 'command_line' };
 
 export async function withUsers(
@@ -98,7 +97,7 @@ async function openAudit(audit: AuditConfig): Promise<Audit & { readonly close: 
   };
 }
 
-/** What a verb did, for programs and for users. */
+/** `value` is for programs, `text` for users. */
 export type Done = Readonly<{ value: object; text: string }>;
 
 /** Returns undefined if the user can't get a link. The result sends it when called. */
@@ -151,14 +150,14 @@ export const goneError = (username: string): CommandError =>
 /** Random, so that no user gets the id of a deleted one. */
 export const newUserId = () => `usr_${randomBytes(16).toString('base64url')}`;
 
-/** Finds a user by username or ID. Throws CommandError if there is none. */
+/** `typed`: a username or an ID. Throws CommandError if there is no such user. */
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {
   const user = await accounts.lookUp(typed);
   if (user !== undefined) return user;
   throw new CommandError(`there is no user ${JSON.stringify(typed)}`);
 }
 
-/** The same, but only for users in the store. Throws CommandError for others. */
+/** Throws CommandError for a user in the file, too. */
 async function findStoredUser(context: UserContext, typed: string): Promise<User> {
   const user = await findUser(context, typed);
   if (user.source === 'store') return user;

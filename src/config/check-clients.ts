@@ -9,14 +9,12 @@ import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 import { quoted } from './yaml.ts';
 
-/** The parts of the configuration that the rules need. */
 export type ClientContext = ScopeOwners &
   Readonly<{
     issuerIsLoopback: boolean;
     features: ServiceForm['features'];
     /** The levels that a sign-in can reach with the enabled methods. */
     offered: readonly Level[];
-    /** The algorithms that can sign ID tokens. */
     algorithms: readonly Algorithm[];
   }>;
 

@@ -66,7 +66,6 @@ export async function readRegular(file: string, largest: number) {
   return { content, mode: found.mode };
 }
 
-/** Why a file can't be read, in plain words. */
 export function readFault(error: unknown): string {
   if (error instanceof Unread) return error.message;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

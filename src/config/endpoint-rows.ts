@@ -23,7 +23,6 @@ export type Row = Called & {
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
   /** Whether browser scripts from an allowed origin may call it. */
   readonly isScriptable: boolean;
-  /** Maximum size of the body, if less than the default. */
   readonly maxBytes?: number;
   /** Whether a sign-in that a feature's page started returns here (oidc/internal-client.ts). */
   readonly isCallback?: boolean;
@@ -56,7 +55,5 @@ export const BROWSER = {
 } as const;
 export const PAGE = { ...BROWSER, route: undefined, limit: 'pages', maxBytes: 16 * 1024 } as const;
 
-/** The account page. */
 export const ACCOUNT_PATH = '/account';
-/** The page where users manage their second factors. */
 export const FACTORS_PATH = '/account/factors';

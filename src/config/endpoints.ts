@@ -21,7 +21,6 @@ export const PARTS: Readonly<Record<string, string>> = {
   ':change': '(add|remove|recovery-codes)',
 };
 
-/** The issuer itself. */
 export const HOME_PATH = '/';
 
 /** Browsers request it if no page names an icon. */
@@ -79,7 +78,6 @@ export const ENDPOINT_TABLE: readonly Endpoint[] = [
 ];
 
 const specified = Object.entries(SPECIFIED);
-/** The paths of the protocol endpoints, by name. */
 export const ENDPOINTS = Object.fromEntries(specified.map(([name, { path }]) => [name, path])) as {
   readonly [Name in keyof typeof SPECIFIED]: string;
 };
@@ -109,7 +107,6 @@ export const isPagePath = (path: string) =>
 
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));
 
-/** The kind of caller of an engine route. */
 export const callerOf = (route: string): Endpoint['caller'] | undefined => BY_ROUTE.get(route)?.caller;
 
 /** The limits that a client's request counts against, by the engine's route. Defaults to the limit `token`. */

@@ -11,7 +11,6 @@ import type { Entry } from './rules.ts';
 /** The sources of a configuration, for watch.ts: files that were read or looked for, and patterns. All paths are absolute. */
 export type SourceList = Readonly<{ files: string[]; patterns: string[] }>;
 
-/** A list of objects of one kind in a document. */
 type Listing = Readonly<{ document: SourceDocument; path: Path; items: readonly unknown[] }>;
 
 /**
@@ -76,7 +75,6 @@ async function readListing(
 /** Objects of one kind. `isWhole`: none had a fault, and every file with some could be read. */
 export type Entries<F> = Readonly<{ list: readonly Entry<F>[]; isWhole: boolean }>;
 
-/** Parses the objects of `listings`, in order. */
 export function entriesOf<S extends z.ZodObject>(
   schema: S,
   listings: readonly (Listing | undefined)[],

@@ -9,12 +9,11 @@ export const PROPAGATION_SECONDS = 15;
 /** Maximum difference between the clocks of any two nodes. */
 export const SKEW_SECONDS = 120;
 
-/** The settings that these times depend on. */
 export type TimingSettings = Pick<Config, 'lifetimes' | 'signingKeys'> & {
   readonly resources: readonly Pick<Resource, 'accessToken'>[];
 };
 
-/** The configured times, in seconds. */
+/** In seconds. */
 type TimingInput = Readonly<{
   /** The longest lifetime of all audiences. */
   accessToken: number;

@@ -38,7 +38,6 @@ export type LoadOptions = Readonly<{
   secretFiles?: SecretFiles;
 }>;
 
-/** A configuration, and facts about its origin. */
 export type LoadedConfig = Readonly<{
   config: Config;
   sources: ConfigSources;
@@ -55,7 +54,6 @@ const MOST_USERS = 16_000;
 
 const ANY_MODE = 'secret_files is any_mode: permissions of files with keys and secrets are not checked.';
 
-/** Keys that define clients and APIs. */
 const OF_CLIENTS = ['clients', 'clients_from', 'resources'];
 /** Keys that every command needs. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
@@ -65,12 +63,12 @@ const serviceSchema = configSchema.extend({
   resources: z.array(z.unknown()).optional(),
 });
 
-/** Loads the configuration in `file`. Throws ConfigError with every problem of all its files. */
+/** Throws ConfigError with every problem of all files. */
 export async function loadConfig(file: string, options: LoadOptions = {}): Promise<Config> {
   return (await loadConfigWithSources(file, options)).config;
 }
 
-/** Loads it with data for a watcher and a comparison. Throws ConfigError, which has the sources, too. */
+/** Throws ConfigError, which has the sources, too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
   const { env, writeKeys = true, readSecrets, serviceOnly } = options;
   const readAt = Date.now();

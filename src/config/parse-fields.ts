@@ -64,7 +64,6 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   return `must be ${TYPES[issue.expected] ?? issue.expected}${found === undefined ? '' : `, not ${found}`}`;
 }
 
-/** The names of types in YAML's terms. */
 const TYPES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -75,7 +74,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'a map',
 };
 
-/** Parses a JSON object. Returns undefined for any other text. */
+/** Returns undefined for any other text. */
 export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -16,7 +16,6 @@ export type Path = readonly (string | number)[];
 
 export type Position = Readonly<{ line: number; column: number }>;
 
-/** The document that a problem is in. */
 export type Located = {
   /** The name of the file in messages: relative if the administrator named it so. */
   readonly file: string;
@@ -24,7 +23,6 @@ export type Located = {
   locate(path: Path, target: 'key' | 'value'): Position;
 };
 
-/** Adds a problem of its document. */
 export type Report = (path: Path, message: string, target?: 'key' | 'value') => void;
 
 /** Formats a path as `clients[2].redirect_uris`. */

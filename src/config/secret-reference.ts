@@ -10,9 +10,7 @@ const LARGEST_SECRET_KIB = 64;
 
 export type SecretFiles = ServiceForm['secret_files'];
 
-/** The sources and settings for all references of one configuration. */
 type ReferenceSource = Readonly<{
-  /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv | undefined;
   /** Called with every file that is looked for, including missing files. */
   noteFile?: ((file: string) => void) | undefined;
@@ -22,16 +20,12 @@ type ReferenceSource = Readonly<{
   secretFiles?: SecretFiles | undefined;
 }>;
 
-/** The settings that the secrets of one configuration are checked against. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
 /** Why a reference has no value. The message follows its key. */
 export class ReferenceFault extends Error {}
 
-/**
- * Resolves the value of `reference`. Text that isn't a reference is the value itself. Relative paths start in `folder`. Throws
- * ReferenceFault.
- */
+/** Text that isn't a reference is the value itself. Relative paths start in `folder`. Throws ReferenceFault. */
 export async function resolveReference(
   reference: string,
   folder: string,
@@ -64,7 +58,6 @@ export async function readSecret(
   }
 }
 
-/** Whether this points to a secret instead of being one. */
 export const isReference = (text: string) => /^(env|file):/.test(text);
 
 /** A placeholder as long and as random as a real key, and equal for equal references. */

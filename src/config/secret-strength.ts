@@ -38,7 +38,6 @@ export function phcFault(value: string): string | undefined {
     : 'must be an argon2id hash ($argon2id$v=19$m=…,t=…,p=…$…$…) with m from 7168 to 262144, t up to 20 and p up to 16';
 }
 
-/** The fault of a `hash:` value, or undefined. */
 export function hashFault(value: string): string | undefined {
   if (!HASH.test(value)) {
     return 'must be sha256: with 64 hex digits or 43 base64url characters, as "postern client secret" prints it';

@@ -9,7 +9,6 @@ export const matching =
   (value) =>
     pattern.test(value) ? undefined : message;
 
-/** The zod type of text that obeys the rule. */
 export function text(faultOf: Fault) {
   return z.string().superRefine((value, context) => {
     const fault = faultOf(value);
@@ -20,7 +19,6 @@ export function text(faultOf: Fault) {
 // Bidirectional controls can make a name read as another one on the consent page.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
-/** The rule for names that are shown to users. */
 export function labelFault(value: string): string | undefined {
   if (value.trim() === '') return 'must not be empty';
   if (UNPRINTABLE.test(value)) return 'must not contain control characters';
@@ -36,7 +34,6 @@ export const escaped = (value: string) =>
 // With one of these, different names look the same. The last three are blank, but no Unicode property says so.
 const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
 
-/** The rule for usernames. */
 export const usernameFault: Fault = (value) =>
   labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
 
@@ -49,10 +46,8 @@ export function canonicalUsername(typed: string): string {
 /** Equal for two names that look the same. */
 export const lookOf = (name: string) => canonicalUsername(name.split(INVISIBLE).join(''));
 
-/** The rule for keys that must not be empty. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 
-/** The zod type of a secret; secret-reference.ts reads it. */
 export const secretReference = text(emptyFault).meta({
   title: 'reference',
   examples: ['env:NAME', 'file:secrets/NAME'],

@@ -11,7 +11,7 @@ const DEFAULT_OF_NODE = 4;
 /** The administrator's setting. It wins here and in child processes. */
 let own: string | undefined;
 
-/** Sets the size for this process. Called once, before anything else. */
+/** Called once, before anything else. */
 export function sizeThreadPool(): void {
   own = process.env[NAME];
   process.env[NAME] = own ?? String(threadsFor(1));
@@ -24,7 +24,7 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
 
 const threadsFor = (processes: number) => Math.ceil(availableParallelism() / processes) + 1;
 
-/** How many passwords this process compares at a time, each in its own thread: one for each core of the process. */
+/** One thread for each core of the process. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);

@@ -62,7 +62,7 @@ const plainIssuerFault = uriFault(
   'must be an https URL without a query, fragment or user name; its path can have letters, digits and . _ ~ - between single slashes',
 );
 
-/** The rule for the issuer: https, except on localhost. */
+/** Requires https, except on localhost. */
 export function issuerFault(value: string): string | undefined {
   const url = URL.parse(value);
   return url?.protocol === 'http:' && !isLoopbackHost(url.hostname)
@@ -91,7 +91,6 @@ export function redirectUriFault(text: string): string | undefined {
 /** Client metadata that a page links to: only what is safe in an `href`. */
 export const webUriFault = uriFault(isWeb, 'must be a complete http or https URL, without a user name');
 
-/** The rule for the help link: a page, or an email address. */
 export const supportFault = (value: string): string | undefined =>
   /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
 

@@ -33,7 +33,7 @@ export function parseYaml(source: string, partLength = PART_LENGTH): { readonly 
   return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
 }
 
-/** Locates values in YAML or JSON. The tree is parsed for the first problem only. */
+/** Parses the tree for the first problem only. */
 export function locateIn(source: string): Located['locate'] {
   let parsed: ReturnType<typeof parseTree> | undefined;
   return (path, target) => {
@@ -98,7 +98,6 @@ function parseTree(source: string) {
   return { tree, positionOf };
 }
 
-/** Hints for the parser's most frequent error codes. */
 const HINTS: Readonly<Partial<Record<string, string>>> = {
   BAD_INDENT: 'check the indentation',
   BLOCK_AS_IMPLICIT_KEY: 'check the indentation, and put a value with a colon in quotes',

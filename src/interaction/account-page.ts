@@ -34,13 +34,12 @@ export type Visitor = Readonly<{
   session: BrowserSession;
   account: User;
   factors: Factors;
-  /** Whether the session may make a change (isFresh). */
   isFresh: boolean;
 }>;
 
 export type AccountPage = ReturnType<typeof createAccountPage>;
 
-/** `path`: the path of the page below the issuer. */
+/** `path` is below the issuer. */
 export function createAccountPage(host: Host, path: string) {
   const { config, sessions, accounts, guard, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
@@ -81,7 +80,6 @@ export type AccountChanges = Readonly<
 /** Handles requests whose path begins with `path`, and passes on those that it doesn't serve. */
 export type Route = Readonly<{ path: string; handle: Middleware }>;
 
-/** The parts of one page. */
 type Routes = Readonly<{
   show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
   /** The response to a form without a session that is fresh and strong enough. */
@@ -130,11 +128,9 @@ export type AccountError = NonNullable<AccountFields['error']>;
 /** Resolves the error that the page shows, or undefined. */
 export type SectionChange = (ctx: Context, visitor: Visitor, form: Form) => Promise<AccountError | undefined>;
 
-/** A part of the account page. */
 export type Section = Readonly<{
   /** The members that it adds to the model of the page. */
   fields: (visitor: Visitor, locale: string) => Promise<Partial<AccountFields>>;
-  /** Its forms, by path below the page. */
   changes?: Readonly<Record<string, SectionChange>>;
 }>;
 

@@ -25,9 +25,7 @@ type Followed = Failed | { readonly destination: string };
 
 /** Adds the first factor of a user through a link. */
 export type FirstFactor = Readonly<{
-  /** Whether there is any factor that users can add. */
   hasMethods: boolean;
-  /** Whether the user has no factor. */
   isMissing: (accountId: string) => Promise<boolean>;
   /** `sealed`: the field of the form with the wrong code. */
   form: (

@@ -11,12 +11,10 @@ import type { Host } from './host.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
-/** What a way to sign in adds to the sign-in page. */
 export type Way = (
   interaction: OpenInteraction,
 ) => Pick<PageModels['login'], 'passkey' | 'forgotUrl' | 'signUpUrl'>;
 
-/** The initial values of a sign-in form. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
   /** There is no other page to go back to. */
   readonly isOnlyWay?: boolean;
@@ -35,7 +33,6 @@ function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = f
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
 
-/** Members of all pages for a known user. */
 export const modelOfUser = (interaction: OpenInteraction, username: string) => ({
   client: interaction.client,
   cancelAction: `${interaction.pageUrl}/cancel`,
@@ -47,7 +44,6 @@ export function createShow(host: Host, ways: readonly Way[]) {
   const { config, accounts, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
-  /** What every page for a signed-in user has. */
   const signedInModel = (interaction: OpenInteraction, { username }: User) => ({
     ...modelOfUser(interaction, username),
     csrf: csrf.token(interaction.uid, interaction.prompt),

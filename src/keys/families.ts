@@ -10,7 +10,6 @@ export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
   keys: ring.keys.filter((key) => key.alg === alg),
 });
 
-/** Families that have keys. */
 export const familiesIn = (ring: Ring): readonly Algorithm[] =>
   ALGORITHMS.filter((alg) => ring.keys.some((key) => key.alg === alg));
 

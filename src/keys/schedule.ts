@@ -27,7 +27,7 @@ export type Step = Readonly<{
   take: (newKey?: NewKey) => Ring;
 }>;
 
-/** All planned steps, in no order. */
+/** The steps are in no order. */
 export function plannedSteps(ring: Ring, at: Moment): readonly Step[] {
   const { now, timing } = at;
   const steps: Step[] = [];
@@ -79,7 +79,6 @@ function stepsOf(key: RingKey, ring: Ring, { now, timing }: Moment): readonly St
   return steps;
 }
 
-/** Publishes `newKey` if the ring has no reserve. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   return reserveKeys(ring).length > 0 ? ring : publish(ring, newKey, { publishedAt: now });
 }

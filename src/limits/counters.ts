@@ -28,7 +28,7 @@ export function createCounters(store: CounterStore, hash: KeyedHash) {
     /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
     add: (quota: Quota, points: number): Promise<Count> =>
       store.increment(keyOf(quota), points, windowOf(quota), quota.isRenewed),
-    /** Resolves the count, or undefined if no window is open. */
+    /** Resolves undefined if no window is open. */
     read: (quota: Quota) => store.read(keyOf(quota)),
     clear: (quota: Quota) => store.remove(keyOf(quota)),
   };

@@ -28,12 +28,10 @@ export type CoreEvent = (typeof AUDIT_EVENTS)[number];
 
 export type Outcome = 'success' | 'failure';
 
-/** Where a request came from. */
 export type Origin = Readonly<{ address?: string | undefined; request_id?: string | undefined }>;
 
 /** Ids and names only; never a token, a code, a secret or a password. */
 export type AuditFields = Origin & {
-  /** Who did it. */
   readonly by?: 'command_line' | 'user' | 'link' | undefined;
   readonly client_id?: string | undefined;
   /** The user's stable id. */
@@ -44,7 +42,6 @@ export type AuditFields = Origin & {
   readonly token_id?: string | undefined;
   readonly reason?: string | undefined;
   readonly action?: string | undefined;
-  /** The kind of second factor. */
   readonly method?: string | undefined;
   readonly endpoint?: string | undefined;
   /** The setting that denied access, such as `clients[wiki].access`. */
@@ -89,7 +86,6 @@ export function createFormRefused(audit: Audit) {
   };
 }
 
-/** Reads the origin that the edge stored in a request's state. */
 export function originOf(state: Readonly<Record<string, unknown>>): Origin {
   const { clientAddress, requestId } = state;
   return {

@@ -5,10 +5,8 @@ import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, R
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
-/** Statuses of the service's own failures. */
 const FAILURES = [500, 503];
 
-/** The values of labels that are known before anything happens. */
 type KnownLabels = Readonly<Record<'routes' | 'limits' | 'events', readonly string[]>>;
 
 /** Gauges that are read at each scrape: name, value and labels. Times are in epoch seconds. */
@@ -18,7 +16,6 @@ export type Snapshot = readonly (readonly [
   labels?: Readonly<Record<string, string>>,
 ])[];
 
-/** The help text and the label names of each metric. */
 type Table = Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
 type MetricOptions = { name: string; help: string; labelNames: string[]; registers: Registry[] };
 type Labels = Readonly<Record<string, string | number>>;
@@ -71,7 +68,6 @@ export type ProcessMetrics = readonly object[];
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Creates the metrics of one process. */
 export function createMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
@@ -108,7 +104,7 @@ export function createMetrics() {
       for (const event of events)
         for (const outcome of ['success', 'failure']) count('security_events', { event, outcome }, 0);
     },
-    /** Adds a source of gauges, asked at each scrape. */
+    /** The source is asked at each scrape. */
     describe: (source: () => Snapshot | Promise<Snapshot>) => void sources.push(source),
     /** Reads this process's metrics, in prom-client's own format, which `toText` adds up. */
     async read(): Promise<ProcessMetrics> {
@@ -121,7 +117,6 @@ export function createMetrics() {
   };
 }
 
-/** The parts of a metric that `toText` needs. */
 type Metric = Readonly<{
   name: string;
   type: string;
@@ -145,7 +140,6 @@ export async function toText(
   return AggregatorRegistry.aggregate([...labelled, [...missing]]).metrics();
 }
 
-/** Adds up the counters and histograms of several processes. */
 export async function addUp(processes: readonly ProcessMetrics[]): Promise<ProcessMetrics> {
   const sums = processes.map((metrics) => (metrics as readonly Metric[]).filter(isSum));
   return AggregatorRegistry.aggregate(sums).getMetricsAsJSON();

@@ -10,7 +10,6 @@ export type OpenTelemetry = ReturnType<typeof openTelemetry>;
 
 export type TelemetrySettings = Readonly<{
   log: { readonly level: LogLevel };
-  /** Where the audit trail goes. */
   audit:
     | { readonly to: 'stdout' | 'off' }
     | Readonly<{ to: 'file'; file: string }>

@@ -1,5 +1,5 @@
 // The engine's adapter to the store, within the unit of work of a request. It names records by keyed hash, and only one request can
-// use a code or a refresh token. record-payload.ts defines the content of a record.
+// use a code or a refresh token.
 import { type Adapter, errors } from 'oidc-provider';
 import { GRANT } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';

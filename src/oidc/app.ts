@@ -73,14 +73,12 @@ export function openApp(process: Process, { config, keySet, views, sessionEnds }
   const tombstoneSeconds = process.tombstoneSecondsOf(config);
   const onDamaged = reportDamaged(process);
 
-  // Users.
   const remembered = openUsers({ ...store, documents: records.documents }, hash);
   const accounts = createAccounts({ config, states, storedUsers, importedCosts, remembered });
   const { findLive } = accounts;
   const factors = { ...process.factors, get: remembered.factors.get };
   const trustedBrowsers = createTrustedBrowsers(hash, now);
 
-  // Clients, and the access rules for clients and users.
   const clients = createClientLookup(config.clients);
   const { accessToken } = config.lifetimes;
   const audiences = createAudienceRules(issuer, config.resources, accessToken, process.longestLifetimes);
@@ -88,7 +86,6 @@ export function openApp(process: Process, { config, keySet, views, sessionEnds }
   const claims = createClaims(config, audiences, rules);
   const stillAllowed = createStillAllowed(clients);
 
-  // The stored data of users, and its lists.
   const ended = createEndedSessions(sessionEnds);
   const stored = { records, accounts, findLive, hash, clock, onDamaged, tombstoneSeconds, audit, ended };
   const userLists = userListsOf(config, store, stored);

@@ -45,7 +45,6 @@ export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock
       ctx.cookies.set(nameOf(uid), value, { ...options, expires: new Date(exp * 1000) });
       return markOf(value);
     },
-    /** Whether this browser began the sign-in. */
     isOf(ctx: Cookies, { uid, browser }: Bound): boolean {
       const value = keepNewest(ctx, MAX_OPEN).get(nameOf(uid));
       return value !== undefined && markOf(value) === browser;

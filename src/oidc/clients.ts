@@ -32,7 +32,7 @@ export function createClientLookup(clients: readonly Client[]) {
   return {
     /** Finds a configured client: for the fast path, for hooks of the engine that can't wait, and where no source may be asked. */
     find: (clientId: string) => ofFile.get(clientId),
-    /** Resolves a client of the configuration or of a source. Throws what the source throws. */
+    /** Throws what the source throws. */
     load: async (clientId = '') => {
       const known = ofFile.get(clientId);
       if (known) return known;
@@ -42,12 +42,11 @@ export function createClientLookup(clients: readonly Client[]) {
       }
       return undefined;
     },
-    /** Adds sources. Called once, before the first look-up. */
+    /** Called once, before the first look-up. */
     alsoFrom: (more: readonly ClientSource[]) => void sources.push(...more),
   };
 }
 
-/** The clients, and the metadata that the engine gets for each. */
 export type KnownClients = Readonly<{ clients: Clients; metadataOf: (client: Client) => ClientMetadata }>;
 
 /** Never compared: the engine only requires that a confidential client has a secret. */

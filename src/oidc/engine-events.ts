@@ -13,7 +13,6 @@ import type { App } from './app.ts';
 /** Nothing was issued, and the client's code or token may be used up. */
 export const UNCONFIRMED = 'unconfirmed';
 
-/** Records a token that the engine or the fast path issued. */
 export const recordIssued = (audit: Audit, state: Context['state'], token: AuditFields) =>
   audit.record('token_issued', 'success', { ...originOf(state), ...token });
 
@@ -70,7 +69,6 @@ export function followEvents(provider: Provider, { audit, log, records: { afterw
 
 type Refusal = errors.OIDCProviderError;
 
-/** Records a refused token, or wrong credentials at any endpoint for clients. */
 function recordRefused(audit: Audit, ctx: KoaContextWithOIDC, error: Refusal): void {
   const { route, client } = ctx.oidc;
   const isClient = error.error === 'invalid_client';
@@ -97,7 +95,6 @@ export function recordSignOut(audit: Audit, { state, oidc }: KoaContextWithOIDC,
 const revokedFrom = ({ oidc: { entities } }: KoaContextWithOIDC): string | undefined =>
   (entities.AccessToken ?? entities.RefreshToken)?.accountId;
 
-/** The requested grant type, if it exists. */
 function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
   const asked: unknown = ctx.oidc.params?.['grant_type'];
   return isGrantType(asked) ? asked : undefined;

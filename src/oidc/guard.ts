@@ -14,7 +14,6 @@ export type Wanted = Readonly<{
   aud?: unknown;
 }>;
 
-/** The members of an engine's code or token that are checked. */
 export type GivenToken = Readonly<{
   kind?: string;
   /** A credential, if the token is a refresh token. */
@@ -52,7 +51,7 @@ export type Narrowing = Readonly<{
   restore: (ctx: KoaContextWithOIDC) => void;
 }>;
 
-/** Joins guards into one that allows only what all of them allow. */
+/** The result allows only what all of the guards allow. */
 export function joinGuards(guards: readonly Guard[]): Required<Guard> {
   return {
     async admit(...args) {

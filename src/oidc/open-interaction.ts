@@ -9,7 +9,6 @@ import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
 export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
-/** The step that the user has to take. */
 export type Prompt = (typeof PROMPTS)[number];
 
 export type OpenInteraction = NonNullable<Awaited<ReturnType<typeof toOpenInteraction>>>;
@@ -32,15 +31,12 @@ export async function toOpenInteraction({ clients, provider, issuer }: Engine, d
   const scopes = scopesIn(details.params['scope']);
   return {
     uid: details.uid,
-    /** The URL of its pages. */
     pageUrl: `${issuer}/interaction/${details.uid}`,
     prompt,
     client: toClientModel(settings, issuer),
     settings,
-    /** The signed-in user, if there is one. */
     accountId: details.session?.accountId,
     session: details.session,
-    /** The sign-in of that user's session. */
     issued: session && issuedBySession(session),
     amr: session?.amr ?? BY_PASSWORD,
     /** Time of the second factor, in epoch seconds. */

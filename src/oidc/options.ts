@@ -46,7 +46,6 @@ function openAdapter(name: string, app: Hooked): Adapter {
 
 type Hooked = ReturnType<typeof withFeatures>;
 
-/** Adds the decisions of its features to an application. */
 export function withFeatures(app: App, features: readonly Parts[]) {
   const guard = joinGuards(features.map(({ guard: own }) => own));
   const { narrowing } = features.find((one) => one.narrowing !== undefined) ?? {};
@@ -162,7 +161,6 @@ function createFindAccount({
   };
 }
 
-/** Whether this access outlives the session. */
 async function isLasting({ scopes, clientId }: Scoped, clients: Clients): Promise<boolean> {
   if (scopes.has('offline_access')) return true;
   const client = await clients.load(clientId);

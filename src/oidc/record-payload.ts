@@ -13,7 +13,6 @@ const OWN_ID = '\u007F';
 /** The same in form 1, which wasn't JSON. */
 const OWN_ID_BEFORE = '\u0001';
 
-/** What reading and writing records needs besides the store. */
 export type RecordParts = Readonly<{
   hash: KeyedHash;
   clock: StoreClock;

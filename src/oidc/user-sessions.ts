@@ -9,7 +9,6 @@ import type { UserIndex } from '../users/user-index.ts';
 import { createRecordForm, recordKey, type RecordParts } from './record-payload.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
-/** The engine's name for the model. */
 export const SESSION = 'Session';
 /** Longer than any request takes. */
 const ENDED_SECONDS = 3600;
@@ -20,7 +19,6 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-/** Revokes the grants that end with the session. */
 export async function revokeGrantsOf(
   { authorizations = {} }: Pick<AdapterPayload, 'authorizations'>,
   { records, hash, tombstoneSeconds }: Pick<SessionsParts, 'records' | 'hash' | 'tombstoneSeconds'>,
@@ -79,7 +77,7 @@ export function createUserSessions(parts: SessionsParts) {
 
   return {
     findAll,
-    /** Ends a session. Resolves false if it isn't the user's or has already ended. */
+    /** Resolves false if the session isn't the user's or has already ended. */
     async end(accountId: string, uid: string): Promise<boolean> {
       let found = await find(accountId, uid);
       const wasThere = found !== undefined;

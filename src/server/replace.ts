@@ -31,7 +31,6 @@ export type Change = Readonly<{
   /** Hash of the configuration, the same on every node that runs it. */
   hash?: string;
   keySet?: KeySet;
-  /** The administrator's files changed. */
   views?: 'changed';
 }>;
 
@@ -47,7 +46,6 @@ type ReplacingParts = Readonly<{
   first: FirstParts;
   process: Process;
   status: ConfigurationStatus;
-  /** Makes `application` serve from now on. */
   swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 }>;
 
@@ -83,7 +81,7 @@ export function createReplacing({ first, process, status, provideKeys, swap }: R
   }
 
   return {
-    /** Runs one at a time. Rejects when the new application doesn't work; the old one keeps serving. */
+    /** Rejects when the new application doesn't work; the old one keeps serving. */
     replace: (change: Change): Promise<void> => {
       const next = turn.then(() => replaceNow(change));
       turn = next.catch((error: unknown) => {

@@ -49,7 +49,7 @@ export function watchStore(given: Store, { log, metrics }: Telemetry) {
         return store.close();
       },
     },
-    /** Asks now. Resolves with why the store can't be used, undefined when it can. Never rejects. */
+    /** Resolves with why the store can't be used, undefined when it can. Never rejects. */
     storeProblem,
     /** Rejects every further operation before it is sent. */
     cutStore(): void {

@@ -3,10 +3,8 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 import { isWhole } from './shape.ts';
 import { type StoredRecord, StoreUnavailable } from './store.ts';
 
-/** The form version of all JSON that this version writes. */
 export const FORM_VERSION = 1;
 
-/** Called with each damaged record. */
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
 /** The members of stored JSON, including unknown ones, which are preserved when it is written again. */

@@ -19,7 +19,7 @@ export function createAudienceRules(
   const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
   // By the configuration's spelling, which every token has.
   const byName = new Map(resources.map((resource) => [resource.resource, resource]));
-  /** Finds a resource by any spelling of its scheme and host. */
+  /** Accepts any spelling of scheme and host. */
   const findResource = (identifier: string): Resource | undefined =>
     byName.get(identifier) ?? byKey.get(resourceKey(identifier));
   const ownerOfScope = new Map(
@@ -53,7 +53,6 @@ export function createAudienceRules(
     },
     findResource,
     ownersOf,
-    /** Whether one of our tokens may have this audience and lifetime. */
     isPossible: (audience: Audience, seconds: number) =>
       [audience].flat().every((one) => {
         const name = one === issuer ? one : findResource(one)?.resource;

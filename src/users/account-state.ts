@@ -43,7 +43,6 @@ export function createAccountStates(documents: DocumentStore) {
       const document = await documents.get(COLLECTION, accountId);
       return document === undefined ? INITIAL : parseState(accountId, document.value);
     },
-    /** Resolves the stored states, by user id. */
     getAll: async (ids: readonly string[], onFault?: OnUnreadable) =>
       readDocuments(await documents.getAll(COLLECTION, ids), parseState, onFault),
     /** Resolves the new state. A function is called again if another process wrote in the meantime; undefined changes nothing. */

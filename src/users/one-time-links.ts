@@ -13,7 +13,6 @@ const KIND = 'OneTimeLink';
 export const LINK_PURPOSES = ['invite', 'reset', 'factors'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
-/** The page that the link leads to. */
 export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/interaction/link/${token}`;
 
 export type OneTimeLink = Readonly<{
@@ -40,7 +39,6 @@ type OneTimeLinksParts = Readonly<{
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
-/** Purposes of links that add the first factor. */
 const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
 
 const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) => validAfter === stateSince;

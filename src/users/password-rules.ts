@@ -11,15 +11,12 @@ export const MAX_PASSWORD_LENGTH = 1024;
 /** The minimum besides the names of the user and the service: letters and digits, or letters alone. */
 const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 
-/** Facts about the user and the service that a new password is checked against. */
 export type PasswordContext = Readonly<{
   /** Minimum length, in code points. */
   minLength: number;
-  /** Names of the user and the service: username, email address, service name, host name. */
   names: readonly string[];
 }>;
 
-/** The user that a new password is for. */
 export type PasswordOwner = Readonly<{
   username: string;
   claims?: Readonly<Record<string, unknown>> | undefined;
@@ -33,7 +30,6 @@ export const passwordForms = (typed: string): readonly string[] => [
   ...new Set([normalizePassword(typed), typed]),
 ];
 
-/** Combines the names and rules of the configuration with those of the user. */
 export function passwordContext(
   { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
   { username, claims }: PasswordOwner,

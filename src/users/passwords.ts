@@ -87,7 +87,7 @@ export function createMakePassword(config: Config, limits: Pick<Limits, 'takeNew
   };
 }
 
-/** Hashes a password by the policy above, in the form that sign-in compares. Resolves a PHC string. */
+/** Resolves a PHC string. */
 export async function hashPassword(password: string): Promise<string> {
   return hash(normalizePassword(password), COST);
 }
@@ -98,7 +98,7 @@ export const costOf = (passwordHash: string = DUMMY_HASH) => passwordHash.split(
 /** A hash with this cost, of a password that no one knows. */
 export const decoyOf = (cost: string) => `${cost}${DUMMY_HASH.slice(costOf().length)}`;
 
-/** Whether a hash costs less to guess than the policy requires. `passwordHash`: argon2id, PHC string. */
+/** `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {
   const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);
   // For OWASP's other choices of the same strength, the product is up to a tenth smaller.

@@ -13,7 +13,6 @@ import { hashPassword, isWeakerThanPolicy, type Passwords, type Share } from './
 import type { StoredUsers } from './stored-users.ts';
 import type { User } from './user.ts';
 
-/** One attempt, as the page sent it. */
 export type Credentials = Readonly<{
   username: string;
   password: string;
@@ -22,7 +21,7 @@ export type Credentials = Readonly<{
   device: string;
 }>;
 
-/** Counts an attempt before the password is compared. Throws TooManyRequests and StoreUnavailable. */
+/** Throws TooManyRequests and StoreUnavailable. */
 export type CountAttempt = Limits['takeSignInAttempt'];
 
 type RightPassword = Readonly<{

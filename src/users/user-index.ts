@@ -110,7 +110,7 @@ export function createUserIndex(documents: DocumentStore, seconds: () => number)
   };
 }
 
-/** Removes both documents of a user. Throws StoreUnavailable. */
+/** Throws StoreUnavailable. */
 export async function removeUserLists(documents: DocumentStore, accountId: string): Promise<void> {
   for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
 }

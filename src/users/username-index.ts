@@ -18,7 +18,6 @@ import {
 
 /** The name of the index, and of the collection of documents that lead from a username to an id. */
 export const USERNAMES = 'usernames';
-/** The collection of users, by id. */
 export const USERS = 'people';
 const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -45,7 +44,6 @@ export const indexEntriesOf = (id: string, user: IndexedUser): UserEntries =>
 
 type Parts = Pick<Store, 'documents' | 'index' | 'counters' | 'clock'>;
 
-/** Whether every index was filled, within the last `withinMs` or ever. */
 async function isFilled({ documents, clock }: Parts, withinMs = Infinity): Promise<boolean> {
   const mark = await documents.get(MARK.collection, MARK.id);
   const { indexes, filledAt } = parseJsonObject(mark?.value ?? '') ?? {};

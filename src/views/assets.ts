@@ -18,7 +18,6 @@ export type Assets = ReturnType<typeof createAssets>;
 /** The administrator's colour, from `branding.color`. */
 export const COLORS_CSS = 'colors.css';
 
-/** The icon of the pages. */
 export const ICON = 'icon.svg';
 
 // Other types of files aren't served.

@@ -87,7 +87,6 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   };
 }
 
-/** Returns the members of every page in this language. */
 function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string, report: Report) {
   function textOf(key: string, values: TextValues): string {
     const count = Object.hasOwn(values, 'count') ? Number(values['count']) : undefined;
@@ -100,9 +99,7 @@ function localsOf({ texts, branding, stylesheets }: LoadedViews, locale: string,
     dir: directionOf(locale),
     branding,
     stylesheets,
-    /** The text of a key, with its placeholders filled. */
     t: (key: string, values: TextValues = {}) => fill(textOf(key, values), values),
-    /** The text of a key, in pieces. */
     parts: (key: string, values: TextValues = {}) => toParts(textOf(key, values), values),
     /** A time of a model (epoch seconds), in UTC. */
     time: (at: number) => toTimeText(at, locale),

@@ -22,7 +22,6 @@ export const ScopeModel = z.object({ name: Text, /** Plain words. */ description
 export type ScopeModel = z.infer<typeof ScopeModel>;
 
 export const ApiModel = z.object({
-  /** The API's identifier. */
   resource: Text,
   /** The API's configured name, or its identifier. */
   name: Text,
@@ -38,13 +37,11 @@ export const PasskeyModel = z.object({
   options: Text,
 });
 
-/** Members of all sign-in pages for a known user. */
 export const ofUser = {
   client: ClientModel,
   /** Form target of "cancel" or "back to …": the app gets access_denied. */
   cancelAction: Url,
   username: Text,
-  /** The sign-in for another user. */
   otherAccountUrl: Url,
 };
 

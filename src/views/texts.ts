@@ -6,9 +6,7 @@ import * as z from 'zod';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
 
-/** Key -> text, of one file. */
 type LocaleFile = ReadonlyMap<string, string>;
-/** Locale -> file. */
 type LocaleFiles = ReadonlyMap<string, LocaleFile>;
 
 /** A piece of a sentence: words of the language, or an inserted value. */
@@ -65,7 +63,6 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles) {
   return {
     locales,
     find,
-    /** The language's own name. */
     nameOf(locale: string): string {
       const own = custom.get(locale)?.get('language') ?? builtIn.get(locale)?.get('language');
       return own ?? new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

@@ -19,7 +19,6 @@ export const SessionModel = z.object({
   current: z.boolean(),
 });
 
-/** An app that the user has given access. */
 export const AllowedAppModel = z.object({
   /** Sent with the form that removes the access. */
   id: text,
@@ -28,10 +27,9 @@ export const AllowedAppModel = z.object({
   resources: z.array(ApiModel).readonly(),
 });
 
-/** Something that happened to the user's account. */
 export const EventModel = z.object({
   what: z.enum(SECURITY_EVENTS),
-  /** When (epoch seconds). */
+  /** Epoch seconds. */
   at: z.number(),
   browser: text,
   network: text,
@@ -44,23 +42,19 @@ export const accountSections = {
   /** Full name and email address, if they are known. */
   name: text.optional(),
   email: text.optional(),
-  /** Names of groups. */
   groups: z.array(text).readonly(),
   /** Who can change the password: the user, on this page; an administrator (operator); none: the user has no password. */
   password: z.enum(['here', 'operator', 'none']),
-  /** Minimum length of a new password. */
   minLength: z.number(),
   passwordAction: url,
   sessions: z.array(SessionModel).readonly(),
   endSessionAction: url,
   endOthersAction: url,
   signOutUrl: url,
-  /** The apps that the user may open. */
   apps: z.array(z.object({ name: text, uri: url, logoUri: url.optional() })).readonly(),
   allowed: z.array(AllowedAppModel).readonly(),
   withdrawAction: url,
   /** The newest first. */
   events: z.array(EventModel).readonly(),
-  /** The change that was just made. */
   done: z.enum(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn']).optional(),
 };

@@ -182,7 +182,6 @@ function nameOf({ clients, config }: Host, clientId: string): string {
   return client === undefined ? clientId : toClientModel(client, config.issuer).name;
 }
 
-/** Whether users can start at the app's URL. */
 const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
 
 function toAppModel(client: Client, issuer: string): AccountFields['apps'][number] {

@@ -24,7 +24,6 @@ export type KeptDocument = Readonly<{
   refusedAt?: number;
 }>;
 
-/** The stored form, with its version. */
 type Stored = Pick<ClientDocument, 'contentType'> &
   Omit<KeptDocument, 'client' | 'document' | 'trustedUntil'> & {
     readonly body: string;

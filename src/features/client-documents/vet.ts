@@ -15,7 +15,6 @@ import { splitScope } from '../../config/text.ts';
 export const MOST_DOCUMENT_BYTES = 5120;
 
 export type ClientDocument = Readonly<{
-  /** The URL of the document. */
   clientId: string;
   contentType: string | undefined;
   body: Uint8Array;

@@ -19,7 +19,6 @@ const ANSWERED = '{"v":1}';
 const SPELLED = /^[a-z\s-]{8,32}$/i;
 /** Seconds after expiry in which a late poll gets expired_token (RFC 8628 §3.5). */
 const KEPT_SECONDS = 600;
-/** Maximum length of a parameter. */
 const MAX_LENGTH = 128;
 
 /** The code was answered before, perhaps by a concurrent request. */

@@ -67,7 +67,6 @@ function throwOurs(error: Error, description = ''): void {
   if (error.name === 'SessionNotFound') throw new Refusal(400, 'expired', description);
 }
 
-/** The functions that the engine calls to show pages. */
 export function createDevicePages(app: App) {
   const { config, clients, findLive, enginePages, audit, records } = app;
   const { show, showInput, showConfirm } = createShow(app);

@@ -31,7 +31,6 @@ export const open = (): PageParts => ({ guard: { isPlain: () => true }, front })
 function front(parts: Engine, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
   const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
-  /** Answers by path below the issuer. */
   const answers = new Map<string, FastAnswer>([
     [ENDPOINTS.token, async (...args) => (await clientCredentials(...args)) ?? refresh(...args)],
     [ENDPOINTS.introspection, fastIntrospection(parts)],

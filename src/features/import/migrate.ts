@@ -157,7 +157,6 @@ const usesCode = ({ grants }: ClientDraft) => grants.includes('authorization_cod
 const mayOmitPkce = (draft: ClientDraft) =>
   usesCode(draft) && !draft.isPublic && draft.client['require_pkce'] !== true;
 
-/** The client in the form of our file. */
 function toForm(draft: ClientDraft, hasGroups: boolean) {
   const { client, isPublic, grants, scopes } = draft;
   const plain = ['email', 'profile', ...(hasGroups ? ['groups'] : [])].filter((one) => scopes.includes(one));

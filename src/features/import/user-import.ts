@@ -124,7 +124,6 @@ const costsOf = (users: readonly { readonly passwordHash: string | undefined }[]
 
 type Judged = Readonly<{ drafts: readonly UserDraft[]; stored: readonly User[]; known: readonly string[] }>;
 
-/** Reports what is wrong with each draft. */
 function judgeAll({ config }: UserContext, { drafts, stored, known }: Judged): readonly Step[] {
   const byName = new Map(stored.map((user) => [canonicalUsername(user.username), user]));
   const names = new Map<string, UserDraft>();
@@ -184,7 +183,6 @@ type Invite = ReturnType<typeof newLink> | undefined;
 /** A user without a password, and the link if one was requested. */
 type Row = Readonly<{ username: string; id: string; link?: string; expires_at?: string; mailed_to?: string }>;
 
-/** Number of users that are written at the same time. */
 const AT_ONCE = 32;
 
 async function* applyAll(context: UserContext, steps: readonly Step[], invite: Invite): AsyncGenerator<Row> {
@@ -197,7 +195,6 @@ async function* applyAll(context: UserContext, steps: readonly Step[], invite: I
   }
 }
 
-/** Resolves the user's ID. */
 async function applyOne(context: UserContext, { draft, before, granted, isChanged }: Step): Promise<string> {
   const { username, passwordHash, disabled } = draft;
   const id = before?.id ?? newUserId();

@@ -123,7 +123,6 @@ export async function readUsers(format: UserFormat, file: string, problems: Prob
 
 type Listed = Pick<SourceDocument, 'file' | 'content' | 'locate'>;
 
-/** Reads users from a list or map. */
 function draftsIn({ file, content, locate }: Listed, format: UserFormat, problems: ProblemList): UserDraft[] {
   const key = format === 'dex' ? 'staticPasswords' : 'users';
   const found = valueAt(content, key);

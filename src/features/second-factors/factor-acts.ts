@@ -41,7 +41,6 @@ export async function noteFactor(
   if (outcome === 'success') await noteInActivity(parts, actor, fields.account_id, { what });
 }
 
-/** The factor ID of a user's one-time codes. */
 export const ONE_TIME_CODES = 'one-time-codes';
 
 type Removal = Readonly<{

@@ -104,7 +104,6 @@ export function createPasskeyAttempt(
   };
 }
 
-/** The binding of a sign-in page's challenge. */
 const signInBinding = (uid: string) => `sign-in:${uid}`;
 
 /** Names the sign-in page's form in its CSRF token, because another user may be at the second step of the same sign-in. */

@@ -20,7 +20,6 @@ export type RefusedPasskey = Readonly<{ refused: PasskeyFault; accountId?: strin
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
 
-/** The known transports that a browser named. */
 const transportsOf = (named: unknown) =>
   Array.isArray(named) ? TRANSPORTS.filter((one) => named.includes(one)) : [];
 
@@ -47,7 +46,6 @@ export function createChallenges({ issuer, hash, now }: App) {
       const time = now().toString(36);
       return Buffer.from(`${time}.${proofOf(binding, time)}`).toString('base64url');
     },
-    /** What an answer to the challenge must match. */
     expected: (binding: string, mustVerifyUser: boolean) => ({
       expectedChallenge: (challenge: string) => isOwn(challenge, binding),
       expectedOrigin: origin,

@@ -36,7 +36,6 @@ type SecondFactorParts = Readonly<{
   codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
   hash: KeyedHash;
   now: Clock;
-  /** The methods that are on. */
   isOn: Readonly<{ oneTimeCodes: boolean; recoveryCodes: boolean }>;
 }>;
 

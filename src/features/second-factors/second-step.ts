@@ -21,7 +21,6 @@ import { tidyUp } from '../../interaction/follow-link.ts';
 
 type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
-/** The user at the second step. */
 export type Pending = Readonly<{
   account: User;
   factors: Factors;
@@ -33,10 +32,8 @@ export type Pending = Readonly<{
 export type Refused = Readonly<{ refused: SecondStepError; retryAfterSeconds?: number | undefined }>;
 export type Stepped = { readonly destination: Destination } | Refused;
 
-/** The level that the app requires of a signed-in user. */
 export const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
-/** The binding of a second step's challenge. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
 type Method = TypedCode['method'] | 'passkey';
@@ -44,7 +41,6 @@ type Proven = Readonly<{ proof: Proof; factors: Factors; spends?: CollectionWrit
 
 export type SecondStep = ReturnType<typeof createSecondStep>;
 
-/** One request at the second step. */
 type Step = Readonly<{ ctx: Context; interaction: OpenInteraction; pending: Pending }>;
 
 function whoOf({ ctx, interaction, pending }: Step) {

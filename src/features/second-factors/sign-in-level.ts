@@ -113,7 +113,6 @@ export function createSignInPolicy(parts: SignInPolicyParts): Pick<Parts, 'promp
     return (session.sessionsSince ?? 0) !== (await factors.get(account.accountId)).sessionsSince;
   }
 
-  /** Whether there are notices for the user. */
   async function hasNotices({ oidc }: KoaContextWithOIDC): Promise<boolean> {
     if (oidc.account === undefined || oidc.promptPending('none')) return false;
     const { notices } = await factors.get(oidc.account.accountId);

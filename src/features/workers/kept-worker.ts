@@ -31,12 +31,10 @@ export class KeptWorker {
   readonly #first = Promise.withResolvers<void>();
   #hasServed = false;
   #kept: Promise<void> | undefined;
-  // State of the running process.
   #worker: Worker | undefined;
   #servingSince: number | undefined;
   #refusal: string | undefined;
   #asked: PromiseWithResolvers<Report | undefined> | undefined;
-  /** Counters from the last report. */
   counted: ProcessMetrics = [];
 
   constructor(parts: KeptWorkerParts) {

@@ -87,7 +87,6 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
         throw error;
       }
     },
-    /** Makes each worker reopen its log files and reload the configuration. */
     reload(): void {
       for (const worker of workers) worker.reload();
     },

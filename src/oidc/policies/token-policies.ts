@@ -45,7 +45,6 @@ export function createDisclose({ audiences, claims, clients, findLive }: App, gu
   };
 }
 
-/** Adapts `disclose` to the engine's hook. */
 export function createIntrospectionPolicy(disclose: Disclose) {
   return async function mayIntrospect(
     { oidc: { entities } }: KoaContextWithOIDC,

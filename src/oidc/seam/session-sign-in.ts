@@ -8,11 +8,9 @@ import type { Place } from '../../users/user-index.ts';
 
 /** Our login results have the same members for `keepSignIn`. */
 type KeptOfSignIn = {
-  /** The user's generation (accounts.ts). */
   generation?: string | undefined;
   /** Epoch seconds of the last second factor. */
   factorAt?: number | undefined;
-  /** The `sessionsSince` of the user's factors. */
   sessionsSince?: number | undefined;
   /** Only set if users can see their sessions. */
   place?: Place | undefined;

@@ -83,7 +83,7 @@ function toProblem(cause: unknown): string {
     : `the store's file can't be read: ${toReason(cause)}`;
 }
 
-/** Identifies the files. Rejects if they aren't a store. An empty file is a store that is being created. */
+/** Rejects if the files aren't a store. An empty file is a store that is being created. */
 async function readState(folder: string): Promise<string> {
   const lock = await stat(join(folder, LOCK_FILE)).catch(() => undefined);
   const file = await open(join(folder, DATA_FILE), 'r');

@@ -6,7 +6,6 @@ import { SCRIPTS, type ScriptName } from '../scripts.ts';
 import type { Watch } from './watch.ts';
 import { StoreTakesNoWrites } from '../../store.ts';
 
-/** How long replicas may take. */
 const WAIT_MS = 150;
 /** The most scripts before one WAIT. */
 const BATCH = 1000;

@@ -4,7 +4,6 @@ import { COMMAND_MS, inTime, Late } from '../deadline.ts';
 import { parseInfo, type Replication, toReplication } from '../info.ts';
 
 const LOOK_EVERY_MS = 1000;
-/** How long an answer is valid. */
 const SEEN_FOR_MS = 2500;
 /** In seconds: a replica acknowledges once a second, so this one is frozen, cut off or loading its data. */
 const LAG = 2;
@@ -55,7 +54,6 @@ export function createWatch(client: RedisClient, leastReplicas: number) {
   }
 
   return {
-    /** Asks all masters now, then once a second. */
     async start(): Promise<void> {
       timer = setInterval(() => void lookAtAll(), LOOK_EVERY_MS);
       timer.unref();
