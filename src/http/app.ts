@@ -12,7 +12,7 @@ import { Refusal } from '../views/refusal.ts';
 import { serveAssets } from './assets.ts';
 import { createClientAddress } from './client-address.ts';
 import { allowOrigins } from './cors.ts';
-import { admitRequests } from './edge.ts';
+import { admitRequests, replaceUnreadable } from './edge.ts';
 import { answerErrors } from './errors.ts';
 import { sendFormsAsQuery } from './form-as-query.ts';
 import { throwFrontErrors } from './front-errors.ts';
@@ -37,6 +37,7 @@ export function createApp(host: Host, features: readonly PageParts[]): App {
   const clientAddress = createClientAddress(trustedProxies);
   const [front] = features.flatMap((one) => one.front?.(host, documents) ?? []);
 
+  app.use(replaceUnreadable);
   app.use(observeRequests(host));
   app.use(setSecurityHeaders(issuer));
   app.use(setLanguage(pages, issuer));

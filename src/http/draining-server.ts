@@ -7,6 +7,8 @@ import { Server as Acceptor, type Socket } from 'node:net';
 const DRAIN_TIMEOUT_MS = 8000;
 /** When the stop begins, a busy connection's next request may be on its way; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
+/** Requests of one connection that may wait for their response. Only a caller that doesn't read sends more. */
+const MAX_PIPELINED = 32;
 /** Node's statuses by error code; any other error is a bad request. */
 const STATUSES: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -17,6 +19,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 export class DrainingServer extends Server {
   readonly #connections = new Set<Socket>();
   readonly #answers = new Set<ServerResponse>();
+  readonly #pipelined = new WeakMap<Socket, number>();
   readonly #unreadable = new WeakSet<Socket>();
   #answeredAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
@@ -60,12 +63,22 @@ export class DrainingServer extends Server {
   }
 
   #follow(response: ServerResponse): void {
+    const { socket } = response.req;
     this.#answers.add(response);
+    const waiting = this.#count(socket, 1);
+    if (waiting > MAX_PIPELINED) socket.destroy();
     if (this.#closed !== undefined) sayLast(response);
     response.once('close', () => {
       this.#answers.delete(response);
+      this.#count(socket, -1);
       this.#answeredAt = performance.now();
     });
+  }
+
+  #count(socket: Socket, change: number): number {
+    const waiting = (this.#pipelined.get(socket) ?? 0) + change;
+    this.#pipelined.set(socket, waiting);
+    return waiting;
   }
 
   async #drain(): Promise<void> {

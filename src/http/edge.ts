@@ -61,6 +61,16 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
   };
 }
 
+/** Koa can't parse some targets that Node.js accepts, such as `http://[`. `admitRequests` refuses what replaces them. */
+export const replaceUnreadable: Middleware = (ctx, next) => {
+  try {
+    void ctx.path;
+  } catch {
+    ctx.req.url = 'unreadable';
+  }
+  return next();
+};
+
 /** A request without an address can't be counted, so it is closed. */
 function peerOf({ socket }: IncomingMessage): string {
   if (socket.remoteAddress !== undefined) return socket.remoteAddress;

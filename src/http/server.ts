@@ -8,6 +8,8 @@ const SECOND = 1000;
 /** Slow headers are cut off here, slow bodies at REQUEST_TIMEOUT. */
 const HEADERS_TIMEOUT = 8 * SECOND;
 const REQUEST_TIMEOUT = 12 * SECOND;
+/** A connection whose response isn't read is cut off after this time. */
+const UNREAD_TIMEOUT = 20 * SECOND;
 const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
 /** Idle connections are closed before this limit. The process needs a higher limit of open files. */
 const MAX_CONNECTIONS = 10_000;
@@ -28,6 +30,7 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: SECOND,
   });
+  server.setTimeout(UNREAD_TIMEOUT);
   server.on('request', (request, response) => handle?.(request, response));
   // Otherwise a full worker would return connections to the primary, which would pass them on to other full ones.
   Object.assign(server, { maxConnections, dropMaxConnection: true });

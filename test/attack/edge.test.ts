@@ -58,6 +58,8 @@ describe('hosts', () => {
     }
     for (const target of [
       `http://evil.example${DISCOVERY}`,
+      'http://[',
+      'http://[::1',
       `https://evil.example/oauth/token`,
       `https://id.example@evil.example${DISCOVERY}`,
       `https://evil.example@id.example${DISCOVERY}`,

@@ -1,4 +1,5 @@
 // Slow callers. The deadlines are promises, so the test waits for them; all cases wait at the same time.
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
@@ -80,6 +81,30 @@ describe.concurrent('slow callers', () => {
     const { afterMs, received } = await trickle(wire, head, 'a');
     expect(parseAnswer(received).status).toBe(status);
     expect(afterMs).toBeLessThanOrEqual(BODY_DEADLINE_MS);
+  });
+
+  it('HT-38: a caller that sends many requests and reads no response is cut off at once', async () => {
+    const wire = await openWire(world().base);
+    wire.write('GET /.well-known/openid-configuration HTTP/1.1\r\nHost: id.example\r\n\r\n'.repeat(1000));
+    const { afterMs, received } = await wire.ended;
+    expect(received.split('HTTP/1.1 200').length).toBeLessThan(100);
+    expect(afterMs).toBeLessThan(MACHINE_MS);
+  });
+
+  it('HT-38: a connection whose response is not read ends after 20 s', async () => {
+    const app = new Koa();
+    const listener = createListener('test', { host: '127.0.0.1', port: 0 });
+    const ended = new Promise<number>((resolve) => {
+      app.use(({ res }) => {
+        const startedAt = performance.now();
+        res.once('close', () => resolve(performance.now() - startedAt)).end(Buffer.alloc(50_000_000));
+      });
+    });
+    listener.serve(app);
+    const socket = connect((await listener.start()).port).pause();
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await ended).toBeGreaterThan(10 * SECOND);
+    await listener.stop();
   });
 
   it('HT-24: so is a chunked one', async () => {
