@@ -1,4 +1,5 @@
-// Several tabs of one browser at the same time: each gets a code that works, and the browser stays signed in.
+// Several tabs of one browser at the same time: each gets a code that works, and the browser stays signed in. A request that arrives
+// between the commit of another tab and its response has the earlier cookie of the session, and may be refused (docs/decisions/store.md).
 import { expect, it } from 'vitest';
 import { authorizationUrl, type CodeClient, REDIRECT_URIS } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
@@ -15,7 +16,7 @@ const ROUNDS = rounds(100, 12);
 const SCOPE = 'openid reports.read';
 
 eachStore('tabs of one browser', { config: GENEROUS }, (world) => {
-  it(`two tabs that come back at once both get a code that works, in ${ROUNDS} rounds`, async () => {
+  it(`two tabs that come back at once get codes that work, in ${ROUNDS} rounds`, async () => {
     const tabs = await signedInBrowser(world());
     for (let round = 0; round < ROUNDS; round += 1) {
       // Two apps, the same app twice, and an app without any page beside one with a page.
@@ -38,13 +39,12 @@ eachStore('tabs of one browser', { config: GENEROUS }, (world) => {
               ),
       ];
       const pages = await Promise.all(steps.map((step) => step()));
-      await expectCode(world(), pages[0], left, round);
-      await expectCode(world(), pages[1], right, round);
+      await expectCodes(world(), pages, [left, right], round);
       await tabs.expectIntact(round);
     }
   });
 
-  it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
+  it('two tabs of a new browser get codes that work, whatever they ask to allow first', async () => {
     for (let round = 0; round < rounds(20, 8); round += 1) {
       const browser = newBrowser(world());
       await finishLogin(browser, authorizationUrl(world(), { client_id: 'native', scope: 'openid' }));
@@ -55,7 +55,7 @@ eachStore('tabs of one browser', { config: GENEROUS }, (world) => {
           await lastStep(world(), browser, authorizationUrl(world(), { client_id: client, scope: SCOPE })),
         );
       const pages = await Promise.all(steps.map((step) => step()));
-      for (const [index, client] of clients.entries()) await expectCode(world(), pages[index], client, round);
+      await expectCodes(world(), pages, clients, round);
     }
   });
 
@@ -115,6 +115,21 @@ async function redeemPage(world: World, page: Page, client: CodeClient): Promise
   const { target, query } = redirectOf(page);
   expect(target).toBe(REDIRECT_URIS[client]);
   return redeem(world, { code: query['code'], client });
+}
+
+async function expectCodes(
+  world: World,
+  pages: readonly Page[],
+  clients: readonly CodeClient[],
+  round: number,
+): Promise<void> {
+  const isLate = ({ status, headers }: Page) =>
+    status === 400 || headers.get('location')?.includes('error=login_required') === true;
+  const late = pages.filter(isLate);
+  expect(late.length, `late in round ${round}`).toBeLessThan(pages.length);
+  for (const { headers } of late) expect(headers.getSetCookie().join()).not.toContain('session');
+  for (const [index, page] of pages.entries())
+    if (!late.includes(page)) await expectCode(world, page, clients[index] ?? 'web', round);
 }
 
 async function expectCode(world: World, page: Page | undefined, client: CodeClient, round: number) {
