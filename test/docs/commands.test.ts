@@ -9,7 +9,7 @@ import { freePort } from '../world/servers.ts';
 import { COMPILED, startProcess, type ServiceProcess } from '../world/process.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 
-const NAMES = 'people import backup upgrade reverse-proxy troubleshooting hardening observability mail';
+const NAMES = 'users import backup upgrade reverse-proxy troubleshooting hardening observability mail';
 const DOCUMENTS = ['README.md', ...NAMES.split(' ').map((name) => `docs/${name}.md`)];
 const COPIED = ['postern', 'dist', 'views', 'config', 'package.json'];
 /** The input of each command: user add and user password read it from a pipe. */

@@ -25,7 +25,7 @@ describe('the site', () => {
   });
 
   it.each([
-    ['reset password', 'docs/people.html'],
+    ['reset password', 'docs/users.html'],
     ['rotate', 'docs/keys.html'],
     ['Grafana', 'docs/apps/others.html#grafana'],
     ['step-up', 'docs/second-factors.html'],
