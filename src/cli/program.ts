@@ -24,7 +24,7 @@ const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
 export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
   // Before the verbs, which inherit these settings.
   const program = new Command(commandName())
-    .description('A hosted OpenID Connect provider, configured in one file.')
+    .description('A self-hosted OpenID Connect provider, configured in one file.')
     .version(readVersion(), '-V, --version')
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })

@@ -1,5 +1,5 @@
-// Opens an application: all parts of its engine, pages and fast path, as one flat, immutable object that is passed whole. Each module takes
-// only the parts that its own type names.
+// Opens an application: all parts of its engine, pages and fast path, as one flat object that is passed whole. The object doesn't change
+// once it serves; server/replace.ts replaces it.
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client, ClientSecret, Config, RateLimits } from '../config/config.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
