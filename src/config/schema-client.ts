@@ -128,7 +128,6 @@ export const clientSchema = z.strictObject({
   ...fold('client'),
 });
 
-/** An API that accepts our tokens. */
 export const resourceSchema = z.strictObject({
   resource: text(resourceFault).describe(
     'Identifier of the API, an absolute URI: the audience of its tokens (RFC 8707).',

@@ -3,12 +3,11 @@ import type { Client, ClientSecret } from './config.ts';
 import { DAY, formatInstant } from './notation.ts';
 import { secretId } from './secret-strength.ts';
 
-/** How long before the expiry of a secret warnings start. */
 const WARN_AHEAD_SECONDS = 14 * DAY;
 
 type SecretState = 'not yet' | 'live' | 'expiring' | 'expired';
 
-/** The state of `secret` at `now` (epoch seconds). */
+/** `now`: epoch seconds. */
 export function secretState({ notBefore, expiresAt }: ClientSecret, now: number): SecretState {
   if (expiresAt !== undefined && expiresAt <= now) return 'expired';
   if (notBefore !== undefined && notBefore > now) return 'not yet';

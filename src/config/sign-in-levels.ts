@@ -27,9 +27,7 @@ export function levelsOf({ signIn }: { readonly signIn?: SignInSettings }) {
   return {
     /** The levels that users can reach with the enabled methods. */
     offered,
-    /** The `acr` of a level. */
     nameOf: (level: Level) => NAMES[level],
-    /** The offered level that has this `acr`. */
     levelNamed: (name: string) => offered.find((level) => NAMES[level] === name),
   };
 }

@@ -1,7 +1,6 @@
 // Sets the size of Node's thread pool, which signs tokens and commits to LMDB. Node reads it once, with the first task, so it is set before
-// anything else is loaded. The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. Measured with
-// machine tokens: on two cores, Node's default of four is 9 % slower than two. Passwords have their own threads (users/hashing-threads.ts),
-// one for each core of a process.
+// anything else is loaded. The pool has one thread more than cores, because an LMDB commit keeps one waiting for the disk. More threads are
+// slower (docs/decisions/speed.md). Passwords have their own threads (users/hashing-threads.ts).
 import { readdirSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 
@@ -24,7 +23,7 @@ export function threadPoolOf(processes: number): Readonly<Record<string, string>
 
 const threadsFor = (processes: number) => Math.ceil(availableParallelism() / processes) + 1;
 
-/** One thread for each core of the process. */
+/** One for each core of the process, unless the administrator sets the size of the pool: then one less than that. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);

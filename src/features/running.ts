@@ -36,7 +36,6 @@ const LIST: readonly Listed[] = FEATURES;
 /** Returns the features that are on, in the order of the list. */
 export const listOn = (config: Config) => LIST.filter(({ isOn }) => isOn(config));
 
-/** Loads the features that are on. */
 export const running = (config: Config): Promise<readonly Running[]> =>
   Promise.all(listOn(config).map(({ name }) => RUN[name]()));
 

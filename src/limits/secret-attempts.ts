@@ -1,11 +1,6 @@
-// Counts attempts with client secrets. A client that hasn't been right from an address yet is counted in the shared counters
-// before the comparison, one attempt at a time. After that, it is known there and needs no request to the store:
-//
-//   - An attacker without the secret never becomes known, so every guess is counted first, over all processes.
-//   - An attacker may share the address of a known client. The first failed comparison there is counted before the response,
-//     and the client is no longer known.
-//
-// So a known client never waits, and a burst of a new one is not mistaken for guessing.
+// Counts attempts with client secrets (docs/decisions/limits.md). A client that hasn't been right from an address yet is counted in the
+// shared counters before the comparison, one attempt at a time. After that, it is known there and needs no request to the store, until a
+// comparison fails. An attacker without the secret never becomes known, so every guess is counted first.
 import type { Clock } from '../store/store.ts';
 import type { BeginAttempt, LimitRefusal } from './attempts.ts';
 import { Remembered } from './bounded-map.ts';

@@ -1,12 +1,10 @@
-// Decides which password attempts are compared and which must wait. Every attempt is counted in the shared counters before the
-// comparison. There are three kinds of places to sign in from:
+// Decides which password attempts are compared and which must wait (docs/decisions/limits.md). Every attempt is counted in the shared
+// counters before the comparison. There are three kinds of places to sign in from:
 //
-//   - A trusted browser, which has proof that this user signed in from it: ten failures in a row of its own, whatever
-//     happens to the account or at the same address.
-//   - A known address, from which the user signed in before: also ten failures in a row, within the limits of the address
-//     and its network for all accounts.
-//   - Unknown places: everything else, and a place above that has used up its ten. They share one row of failures for the
-//     account: from the twentieth on, attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
+//   - A trusted browser has ten failures in a row of its own, whatever happens to the account or at the same address.
+//   - A known address also has ten, within the limits of the address and its network for all accounts.
+//   - Unknown places are all others, and a place above that has used up its ten. They share one row of failures for the account:
+//     from the twentieth on, attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import { DAY, HOUR, MINUTE, type Rate } from '../config/notation.ts';
 import type { Count } from '../store/store.ts';
 import type { BeginAttempt, LimitRefusal } from './attempts.ts';

@@ -1,5 +1,5 @@
 // Writes log and audit lines to a file or a stream of the process, in the background and in order, so that a full disk or a slow reader
-// delays no request. pino.destination() isn't used: at exit, it retries for ever on a full pipe, and it doesn't report its backlog.
+// delays no request. docs/decisions/operations.md says why pino.destination() isn't used.
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 

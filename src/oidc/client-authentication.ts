@@ -1,9 +1,8 @@
 // Client authentication. An attempt with a secret is counted first, then every live hash is compared in constant time. The client's own
 // request is counted afterwards, so that no guess is free and only the client itself can use up its limit.
 //
-// Anyone can send an app or an API made-up codes and tokens, which it passes on. So only real ones count against the client's own limit:
-// machine tokens, codes and tokens that are exchanged or revoked, and live tokens at introspection. Everything else counts against a
-// second limit of the client, which also stops a client that guesses tokens (RFC 7662 §4).
+// Anyone can send an app or an API made-up codes and tokens, which it passes on. So only real ones count against the client's own limit
+// (docs/decisions/limits.md). All others count against a second limit, which also stops a client that guesses tokens (RFC 7662 §4).
 import { timingSafeEqual } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -2,7 +2,6 @@
 import type { Context, Next } from 'koa';
 import type { Session } from 'oidc-provider';
 
-/** One session at one app. */
 export type EndedSession = Readonly<{
   clientId: string;
   accountId: string;
@@ -33,7 +32,6 @@ export function createEndedSessions(ends: SessionEnds | undefined) {
     ends?.add(ended.filter(({ clientId }) => clientIds.has(clientId)));
 
   return {
-    /** The clients that are notified of ended sessions. */
     clientIds,
     add: async (ending: Ending) => addAll(toEach(ending)),
     note: (ctx: object, ending: Ending) =>

@@ -30,9 +30,8 @@ type Login = Issued & {
 
 export type Proved = Readonly<{
   amr: Amr;
-  /** Time of the second factor, in epoch seconds. */
+  /** Epoch seconds. */
   factorAt?: number | undefined;
-  /** The `sessionsSince` of the user's factors. */
   sessionsSince: number;
 }>;
 
@@ -91,10 +90,8 @@ export function createInteractions(engine: Engine) {
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
-    /** The user has read the notice. */
     finishNotice: (ctx: Context, interaction: OpenInteraction) => finish(ctx, interaction, { notice: {} }),
 
-    /** Continues as the signed-in user. */
     finishSelection: (ctx: Context, interaction: OpenInteraction) =>
       finishAndResume(ctx, interaction, { select_account: {} }),
 

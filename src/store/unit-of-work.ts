@@ -100,7 +100,6 @@ export function createUnitOfWork({ records, documents }: Stored, now: Clock): Un
 type Found = Promise<StoredRecord | undefined>;
 type Use = LockOptions & Readonly<{ kind: string; key: string; lose: Lose }>;
 
-/** One request. */
 class Unit implements RecordStore {
   isOver = false;
   readonly saved = new Set<string>();

@@ -1,4 +1,5 @@
-// Registers a passkey or a security key for a user.
+// Registers passkeys and security keys, and creates the challenges for them and for sign-ins (WebAuthn Level 3). Challenges aren't stored:
+// a challenge is a keyed hash of its purpose and the time.
 import type { App } from '../../oidc/app.ts';
 import { randomBytes } from 'node:crypto';
 import type {
@@ -7,9 +8,6 @@ import type {
 } from '@simplewebauthn/server';
 import type { Factors, Passkey } from '../../users/factors.ts';
 import { isSameHash } from '../../store/keyed-hash.ts';
-
-// Shared by the sign-in with a passkey and its registration (WebAuthn Level 3). Challenges aren't stored: a challenge is a keyed hash of
-// its purpose and the time.
 
 export const MAX_PASSKEYS = 20;
 export const CHALLENGE_MS = 5 * 60 * 1000;
