@@ -7,6 +7,7 @@ import {
   isScalar,
   isSeq,
   LineCounter,
+  type Pair,
   parseDocument,
   type YAMLError,
   type YAMLMap,
@@ -118,7 +119,7 @@ function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number
   for (const [depth, step] of path.entries()) {
     const last = depth === path.length - 1;
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && key.value === step);
+      const pair = pairOf(node, step);
       if (pair === undefined) return offset;
       node = last && target === 'key' ? pair.key : pair.value;
     } else {
@@ -127,6 +128,16 @@ function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number
     offset = offsetOf(node) ?? offset;
   }
   return offset;
+}
+
+/** Indexed, because each entry of a large map can have a problem. */
+const PAIRS = new WeakMap<YAMLMap, Map<unknown, Pair>>();
+
+function pairOf(map: YAMLMap, step: unknown): Pair | undefined {
+  const pairs =
+    PAIRS.get(map) ?? new Map(map.items.map((pair) => [isScalar(pair.key) && pair.key.value, pair]));
+  PAIRS.set(map, pairs);
+  return pairs.get(step);
 }
 
 /** Converts `node` to plain data. Adds nodes that can't be data to `faults`. */

@@ -1,6 +1,6 @@
 import { array, assert, constantFrom, property, tuple } from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseYaml } from '../../../src/config/yaml.ts';
+import { locateIn, parseYaml } from '../../../src/config/yaml.ts';
 
 const HEADS = ['', '# c\n', '\t# c\n', 'a:\n', 'a: # c\r\n', 'a:#c\n', 'a:\n\n # c\n', 'a:\n\t\n', 'null:\n'];
 const STARTS = ['- ', '- ', '- ', '-\n', '-\t', '-\u00a0', '  ', '    ', ' ', '', '# ', '\t'];
@@ -44,4 +44,10 @@ it.each([
 
 it('many empty lines take no time', () => {
   expect(parseYaml(`- a${'\n'.repeat(300_000)}`)).toMatchObject({ content: ['a'] });
+});
+
+it('locating every value of a large map takes no time', () => {
+  const keys = Array.from({ length: 60_000 }, (_, at) => `k${at}`);
+  const locate = locateIn(`{ ${keys.join(': 1,\n')}: 1 }`);
+  expect(keys.map((key) => locate([key], 'value').line)).toEqual(keys.map((_, at) => at + 1));
 });
