@@ -1,5 +1,4 @@
-// `postern plan FILE`: what a changed file would change, and the consequences. The exit codes are
-// for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
+// `postern plan FILE`: what a changed file would change. The exit codes are for CI.
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StoreConfig } from '../../config/config.ts';
@@ -15,9 +14,9 @@ import { openUsers } from '../../users/accounts.ts';
 import { addVerb, noSecretsOption, type SecretsOptions } from '../../cli/configuration.ts';
 import { Ended, print, type CliIo } from '../../cli/io.ts';
 
-const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
+const EXIT_CODES = { nothing: 0, changes: 10, breaking: 11 };
+const SUMMARIES = { nothing: 'no changes', changes: 'no breaking changes', breaking: 'breaking changes' };
 
-/** Adds the command, which throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
   addVerb(
     program,
@@ -72,21 +71,12 @@ async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<Plan
   }
 }
 
-const SUMMARY: Readonly<Record<Plan['result'], string>> = {
-  nothing: 'no changes',
-  changes: 'no breaking changes',
-  breaking: 'breaking changes',
-};
-
 /** Lists breaking changes first; equal ones in the order of the file. */
 function toText({ items, result }: Plan): string {
-  const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) =>
-    items
-      .filter((item) => item.severity === severity)
-      .map(
-        ({ path, message }) =>
-          `${(severity === 'breaking' ? 'BREAKING' : severity).padEnd(8)}  ${path}: ${message}\n`,
-      ),
-  );
-  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${SUMMARY[result]}\n`;
+  const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) => {
+    const name = severity === 'breaking' ? 'BREAKING' : severity.padEnd(8);
+    const some = items.filter((item) => item.severity === severity);
+    return some.map(({ path, message }) => `${name}  ${path}: ${message}\n`);
+  });
+  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${SUMMARIES[result]}\n`;
 }

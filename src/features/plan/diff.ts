@@ -14,17 +14,8 @@ export type Difference = Readonly<{
 }>;
 
 /** Values whose keys are names from the file. */
-const MAPS = [
-  'groups',
-  'scopes',
-  'clients',
-  'clients[].client_secrets',
-  'resources',
-  'resources[].scope_descriptions',
-  'resources[].scope_groups',
-  'users',
-  'users[].claims',
-];
+const MAPS =
+  /^(groups|scopes|clients(\[\]\.client_secrets)?|resources(\[\]\.scope_(descriptions|groups))?|users(\[\]\.claims)?)$/;
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -46,9 +37,9 @@ export function differences(current: Entry, next: Entry, place = { path: '', rul
 }
 
 function placeOf({ path, rule }: Readonly<{ path: string; rule: string }>, key: string) {
-  if (MAPS.includes(rule)) return { path: `${path}[${key}]`, rule: `${rule}[]` };
-  const dot = path === '' ? '' : '.';
-  return { path: `${path}${dot}${toFileKey(key)}`, rule: `${rule}${dot}${toFileKey(key)}` };
+  if (MAPS.test(rule)) return { path: `${path}[${key}]`, rule: `${rule}[]` };
+  const step = `${path === '' ? '' : '.'}${toFileKey(key)}`;
+  return { path: `${path}${step}`, rule: `${rule}${step}` };
 }
 
 const without = (list: readonly unknown[], others: readonly unknown[]): readonly unknown[] =>

@@ -1,4 +1,4 @@
-// What a new configuration would change, and which users lose or gain access. Both configurations are loaded already.
+// What a new configuration would change, and which users lose or gain access.
 import { relative } from 'node:path';
 import type { ClientSecret, StoreConfig } from '../../config/config.ts';
 import { type Difference, differences } from './diff.ts';
@@ -11,7 +11,6 @@ import { secretId } from '../../config/secret-strength.ts';
 
 export type Plan = Readonly<{ result: 'nothing' | 'changes' | 'breaking'; items: readonly PlanItem[] }>;
 
-/** One of the two configurations that are compared. */
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   /** The folder of its file. The same relative path on both sides is no difference. */
   readonly folder: string;
@@ -26,44 +25,51 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const items: PlanItem[] = [
     ...differences(comparable(current, now), comparable(next, now)).map(toItem),
     ...planUsers(current.config, next.config, isUnknown ? undefined : stored),
-    ...(isUnknown
-      ? [item('info', 'store', `could not check which users lose access: ${stored.unknown}`)]
-      : []),
   ];
+  const message = isUnknown && `could not check which users lose access: ${stored.unknown}`;
+  if (message) items.push({ severity: 'info', path: 'store', message });
   const has = (severity: PlanItem['severity']) => items.some((one) => one.severity === severity);
   return { result: has('breaking') ? 'breaking' : has('change') ? 'changes' : 'nothing', items };
 }
-
-const item = (severity: PlanItem['severity'], path: string, message: string): PlanItem => ({
-  severity,
-  path,
-  message,
-});
 
 /** Keys for which every change is breaking. */
 const ALWAYS =
   /^(issuer|store|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
 /** Keys that are breaking to turn on or restrict. */
-const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
+const STRICTER =
+  /^(users\[\]\.disabled|sign_in\.enrolment|clients\[\]\.(require_pkce|id_token_claims|sign_in(\.require)?))$/;
+const LAX: readonly unknown[] = [undefined, false, 'second_factor', 'self', 'full'];
 /** Keys that are breaking to remove or turn off. */
 const NEEDED =
-  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope))$/;
+  /^((encryption|cookie)_keys|trusted_proxies|account|management\.hosts|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|scopes)\[\]|users\[\]\.password_hash|scopes\[\]\.claims|resources\[\]\.(.*scopes|.*clients|access_token_claims)|clients\[\]\.(.*redirect_uris|grant_types|response_modes|(default_)?scope|backchannel_logout_uri))$/;
+const OFF: readonly unknown[] = [undefined, false, 0];
+/** Keys with a list of what is allowed. Another value, or none, allows everything. */
+const ALLOWED = /^(mail\.sign_up\.domains|clients\[\]\.groups_claim)$/;
 
-function isBreaking({ rule, to }: Difference): boolean {
+function isBreaking({ rule, from, to }: Difference): boolean {
   if (ALWAYS.test(rule)) return true;
-  if (STRICTER.test(rule)) return ![undefined, false, 'second_factor'].some((lax) => lax === to);
-  const isRemoved = [undefined, false, 0].some((nothing) => nothing === to);
-  return isRemoved && NEEDED.test(rule);
+  if (STRICTER.test(rule)) return !LAX.includes(to);
+  if (ALLOWED.test(rule)) return Array.isArray(to) || (to === undefined && !Array.isArray(from));
+  if (rule === 'clients[].client_secrets[]') return isNarrower(from, to);
+  if (rule === 'sign_in.grace') return Number(to) < Number(from);
+  return OFF.includes(to) && NEEDED.test(rule);
+}
+
+function isNarrower(from: unknown, to: unknown): boolean {
+  const [, opened, closed = ''] = String(from).split(/^valid | to /);
+  const [, opens, closes = ''] = String(to).split(/^valid | to /);
+  // Texts of times are in their order, before "…".
+  return closes < closed || (opened === '…' && opens !== opened);
 }
 
 /** Secret or private: their values are not printed. */
-const HIDDEN =
-  /^(store|mail\.(password|ca)|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
+const HIDDEN = /^(store|mail\.(password|ca)|(encryption|cookie)_keys|users\[\]\.(password_hash|claims).*)$/;
 
 function toItem(difference: Difference): PlanItem {
   const { path } = difference;
+  const severity = isBreaking(difference) ? 'breaking' : 'change';
   const when = needsRestart(path) ? '; takes effect at the next start' : '';
-  return item(isBreaking(difference) ? 'breaking' : 'change', path, `${describe(difference)}${when}`);
+  return { severity, path, message: `${describe(difference)}${when}` };
 }
 
 function describe({ rule, from, to }: Difference): string {
@@ -98,9 +104,7 @@ function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
         ...client,
         scope: scopes,
         defaultScope: defaultScopes,
-        clientSecrets: Object.fromEntries(
-          secrets.filter(({ expiresAt = Infinity }) => expiresAt > now).map(describeSecret),
-        ),
+        clientSecrets: Object.fromEntries(secrets.flatMap((secret) => describeSecret(secret, now))),
       })),
       ({ clientId }) => clientId,
     ),
@@ -110,10 +114,12 @@ function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
 const byName = <T>(list: readonly T[], nameOf: (one: T) => string): Readonly<Record<string, T>> =>
   Object.fromEntries(list.map((one) => [nameOf(one), one]));
 
-function describeSecret(secret: ClientSecret): [name: string, window: string] {
-  const { name, notBefore, expiresAt } = secret;
-  const [from, to] = [notBefore, expiresAt].map((time) => (time === undefined ? '…' : formatInstant(time)));
-  return [`${name === undefined ? '' : `${name} `}${secretId(secret)}`, `valid ${from} to ${to}`];
+/** The name and window of a secret that hasn't expired. */
+function describeSecret(secret: ClientSecret, now: number): [string, string][] {
+  const { name, notBefore = 0, expiresAt = Infinity } = secret;
+  if (expiresAt <= now) return [];
+  const [from, to] = [notBefore, expiresAt].map((t) => (t > now && t < Infinity ? formatInstant(t) : '…'));
+  return [[`${name === undefined ? '' : `${name} `}${secretId(secret)}`, `valid ${from} to ${to}`]];
 }
 
 /** For comparison only: a URL can contain a password. */

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules } from '../../config/access-rules.ts';
 import type { AccessSettings, SignInSettings, UserEntry } from '../../config/config.ts';
 import { type Level, reaches } from '../../config/sign-in-levels.ts';
+import { canonicalUsername } from '../../config/text.ts';
 
 export type PlanItem = Readonly<{
   /** info: no change. change: a change. breaking: something that works now stops working. */
@@ -25,10 +26,11 @@ export type StoredUsers = Readonly<{
   reachedBy: (signIn: Side['signIn'], accountId: string) => Level | 'none';
 }>;
 
-/** Whether access could differ, so that the users in the store must be compared. */
+/** Whether access or usernames could differ, so that the users in the store must be compared. */
 export function rulesDiffer(current: Side, next: Side): boolean {
-  const rulesOf = ({ signIn, groups, clients, resources }: Side) => [
+  const rulesOf = ({ signIn, groups, users, clients, resources }: Side) => [
     signIn,
+    users.map(({ username }) => username).toSorted(),
     Object.keys(groups).toSorted(),
     clients.map(({ clientId, access, signIn: own }) => [clientId, access, own]),
     resources.map(({ resource, access, scopeGroups }) => [resource, access, scopeGroups]),
@@ -43,46 +45,39 @@ export function planUsers(current: Side, next: Side, stored?: StoredUsers): Plan
     const is = after.get(was.id);
     return is === undefined || was.disabled || is.disabled ? [] : [[was, is] as const];
   });
+  const hidden = (stored?.users ?? []).filter(({ id }) => before.has(id) && !after.has(id));
   const later = thingsOf(next, stored?.reachedBy);
-  return [...thingsOf(current, stored?.reachedBy)].flatMap(([path, wasFor]) => {
+  const changes = [...thingsOf(current, stored?.reachedBy)].flatMap(([path, wasFor]) => {
     const isFor = later.get(path);
     if (!isFor) return [];
-    const changed = pairs.filter(([was, is]) => wasFor(was) !== isFor(is));
-    const [lost, gained] = [true, false].map((had) => changed.filter(([was]) => wasFor(was) === had));
+    const changed = pairs.flatMap(([was, is]) => (wasFor(was) === isFor(is) ? [] : was));
+    const [lost, gained] = [changed.filter(wasFor), changed.filter((user) => !wasFor(user))];
+    const isSignIn = path === 'sign_in';
     return [
-      ...say(
-        'breaking',
-        path,
-        path === SIGN_IN ? "can't sign in without another factor" : 'lose access',
-        lost,
-      ),
-      ...say('change', path, path === SIGN_IN ? 'can sign in' : 'gain access', gained),
+      ...say('breaking', path, isSignIn ? "can't sign in without another factor" : 'lose access', lost),
+      ...say('change', path, isSignIn ? 'can sign in' : 'gain access', gained),
     ];
   });
+  return [...changes, ...say('breaking', 'users', 'are hidden by an entry with their username', hidden)];
 }
 
-/** If both have an id, the user in the file is used. */
-const usersOf = ({ users }: Side, stored?: StoredUsers): ReadonlyMap<string, Named> =>
-  new Map([...(stored?.users ?? []), ...users].map((user) => [user.id, user]));
-
-const SIGN_IN = 'sign_in';
+/** If both have an id or username, the user in the file is used, as in createAccounts. */
+function usersOf(side: Side, stored?: StoredUsers): ReadonlyMap<string, Named> {
+  const nameOf = ({ username }: Named) => canonicalUsername(username);
+  const names = new Set(side.users.map(nameOf));
+  const visible = (stored?.users ?? []).filter((user) => !names.has(nameOf(user)));
+  return new Map([...visible, ...side.users].map((user) => [user.id, user]));
+}
 
 function say(
   severity: PlanItem['severity'],
   path: string,
   what: string,
-  pairs: readonly (readonly Named[])[] = [],
+  users: readonly Named[],
 ): PlanItem[] {
-  const names = pairs.map(([user]) => user?.username ?? '');
-  return names.length === 0 ? [] : [{ severity, path, message: `users who ${what}: ${listedNames(names)}` }];
-}
-
-const MOST = 10;
-
-/** `alice, bob, and 37 more` */
-function listedNames(names: readonly string[]): string {
-  const more = names.length - MOST;
-  return [...names.slice(0, MOST), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+  const names = users.slice(0, 10).map(({ username }) => username);
+  if (users.length > names.length) names.push(`and ${users.length - names.length} more`);
+  return users.length === 0 ? [] : [{ severity, path, message: `users who ${what}: ${names.join(', ')}` }];
 }
 
 /** Everything that rules can restrict, by its path in the file, with a test of a user's access. */
@@ -90,7 +85,7 @@ function thingsOf(side: Side, reachedBy: StoredUsers['reachedBy'] = () => 'passk
   const rules = createAccessRules(side);
   const levelOf = ({ id }: Named) => reachedBy(side.signIn, id);
   const things = new Map<string, (user: Named) => boolean>();
-  things.set(SIGN_IN, (user) => {
+  things.set('sign_in', (user) => {
     const level = levelOf(user);
     return level !== 'none' && (level !== 'password' || side.signIn?.secondFactor !== 'required');
   });

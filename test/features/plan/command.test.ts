@@ -5,7 +5,7 @@ import { runVerb } from '../../world/command-line.ts';
 import { givePasskey } from '../../world/second-factors.ts';
 import { configFolder } from '../../world/temp-folder.ts';
 import { postern } from '../../world/terminal.ts';
-import { startWorld } from '../../world/world.ts';
+import { PASSWORD_HASHES, startWorld } from '../../world/world.ts';
 
 const { folder, file } = configFolder();
 
@@ -16,11 +16,8 @@ const planOf = (next: string, ...more: string[]) => postern(['plan', next, '--co
 
 describe('postern plan', () => {
   it('ends with 0 when nothing changes', async () => {
-    expect(await planOf(file('same.yaml', `# the same\n${MAIN}`))).toEqual({
-      code: 0,
-      stdout: 'no changes\n',
-      stderr: '',
-    });
+    const same = await planOf(file('same.yaml', `# the same\n${MAIN}`));
+    expect(same).toEqual({ code: 0, stdout: 'no changes\n', stderr: '' });
     const { stdout } = await planOf(current, '--json');
     expect(JSON.parse(stdout)).toEqual({ ok: true, result: 'nothing', items: [], restart: [] });
   });
@@ -52,9 +49,22 @@ describe('postern plan', () => {
     const { code, stdout, stderr } = await planOf(file('bad.yaml', 'workers: 0\n'));
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/issuer: is required\n.*workers: .*\n\n2 problems/);
-    expect(JSON.parse((await planOf(join(folder, 'bad.yaml'), '--json')).stdout)).toMatchObject({
-      ok: false,
+    const json = await planOf(join(folder, 'bad.yaml'), '--json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false });
+  });
+
+  it('reads the store for a new username', async () => {
+    await postern(['user', 'add', 'alice', '--config', current], 'seven wet umbrellas\n');
+    const next = file('next.yaml', `${MAIN}users_from: users.yaml\n`);
+    file(
+      'users.yaml',
+      `- { id: usr_0123456789abcdef, username: Alice, password_hash: "${PASSWORD_HASHES.alice}" }\n`,
+    );
+    expect(await planOf(next)).toMatchObject({
+      code: 11,
+      stdout: expect.stringContaining('hidden by an entry'),
     });
+    expect((await planOf(next, '--no-secrets')).stdout).toContain('info      store: could not check');
   });
 
   it.each([{ one_time_codes: true }, undefined])('names users who lose their factor: %j', async (signIn) => {

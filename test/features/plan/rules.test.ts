@@ -25,10 +25,7 @@ async function side(yaml: string, users?: string): Promise<PlanSide> {
   const file = write(users === undefined ? yaml : `${yaml}users_from: users.yaml\n`, {
     ...(users !== undefined && { 'users.yaml': users }),
   });
-  const { config, generatedKeys } = await loadConfigWithSources(file, {
-    env: ENV,
-    writeKeys: false,
-  });
+  const { config, generatedKeys } = await loadConfigWithSources(file, { env: ENV, writeKeys: false });
   return { config, generatedKeys, folder: dirname(file) };
 }
 
@@ -49,6 +46,16 @@ const WEB: Readonly<Record<string, string>> = {
 };
 const withWeb = (keys: Record<string, string | undefined> = {}) =>
   `${BASE}clients:\n${client({ ...WEB, ...keys })}`;
+
+const LAX = `${PUBLIC}account: true
+groups: { staff: Staff }
+management: { hosts: [metrics] }
+sign_in: { grace: 14d, enrolment: self }
+mail: { from: a@acme.example, server: smtp://mail.example, sign_up: { domains: any } }
+scopes: { team: { claims: [team] } }
+${RESOURCES}    access_token_claims: [email]
+clients:
+${client({ id_token_claims: 'full', consent: 'explicit', backchannel_logout_uri: 'https://app.example/out' })}`;
 
 describe('a plan', () => {
   it('is nothing for the same configuration, also in another folder and in another order', async () => {
@@ -78,6 +85,23 @@ describe('a plan', () => {
     // The reverse change adds the omitted settings: harmless, except for an app that authenticates differently.
     const back = await planOf(withWeb(keys), withWeb());
     expect(back.result).toBe('token_endpoint_auth_method' in keys ? 'breaking' : 'changes');
+  });
+
+  it.each([
+    ['account: true', '', 'account'],
+    ['[metrics]', '[]', 'management.hosts'],
+    ['14d', '13d', 'sign_in.grace'],
+    ['self', 'link', 'sign_in.enrolment'],
+    ['any', '[acme.example]', 'mail.sign_up.domains'],
+    ['[team]', '[]', 'scopes[team].claims'],
+    ['[email]', '[]', 'resources[https://api.example/reports].access_token_claims'],
+    ['full', 'minimal', 'clients[web].id_token_claims'],
+    ['consent', 'groups_claim: [staff]\n    consent', 'clients[web].groups_claim'],
+    [/backchannel.*/, '', 'clients[web].backchannel_logout_uri'],
+  ])('calls it breaking when %s becomes "%s", and not the reverse', async (from, to, path) => {
+    const strict = LAX.replace(from, to);
+    expect(lines(await planOf(LAX, strict))).toEqual([expect.stringContaining(`breaking ${path}: `)]);
+    expect((await planOf(strict, LAX)).result).toBe('changes');
   });
 
   it('tells a stricter setting from a laxer one', async () => {
@@ -158,7 +182,20 @@ describe('TK-10: a plan for secrets', () => {
       ]);
     }
     expect((await planOf(withSecrets(until('2025-12-31'), NEW), withSecrets(NEW))).result).toBe('nothing');
-    expect((await planOf(withSecrets(OLD), withSecrets(until('2026-02-10')))).result).toBe('changes');
+  });
+
+  it('breaks where a secret that is valid now starts later, or a secret expires sooner', async () => {
+    const [sooner, later] = [withSecrets(until('2026-02-10')), withSecrets(until('2026-02-11'))];
+    const opens = (day: string) => withSecrets(OLD.replace(' }', `, not_before: ${day} }`));
+    const result = async (from: string, to: string) => (await planOf(from, to)).result;
+    for (const [from, to] of [
+      [later, sooner],
+      [withSecrets(OLD), later],
+      [opens('2025-01-01'), opens('2099-01-01')],
+    ] as const)
+      expect([await result(from, to), await result(to, from)]).toEqual(['breaking', 'changes']);
+    expect(await result(opens('2098-01-01'), opens('2099-01-01'))).toBe('changes');
+    expect(await result(opens('2025-01-01'), withSecrets(OLD))).toBe('nothing');
   });
 
   it('never shows one', async () => {
@@ -197,11 +234,8 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
   it('names who loses and who gains access', async () => {
     const before = ['alice', 'bob', 'carol'].map((name) => inGroups(name, 'staff')).join('');
     const after = `${inGroups('alice', 'staff, managers')}${inGroups('bob', '')}${inGroups('carol', '')}${inGroups('eve', '')}`;
-    const plan = toPlan(
-      await side(file(STAFF, 'managers'), before),
-      await side(file(STAFF, 'managers'), after),
-      NOW,
-    );
+    const rules = file(STAFF, 'managers');
+    const plan = toPlan(await side(rules, before), await side(rules, after), NOW);
     expect(lines(plan)).toEqual(
       expect.arrayContaining([
         'breaking clients[wiki]: users who lose access: bob, carol',
@@ -227,6 +261,23 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
       "info store: could not check which users lose access: can't reach it",
     );
   });
+});
+
+it('names users in the store who are hidden by a new entry with their username', async () => {
+  const users = ['Alice', 'bob', 'carol'].map((name) => stored(name, []));
+  const current = {
+    ...(await side(PUBLIC, USER().replace('alice', 'bob'))),
+    stored: { users, reachedBy: () => 'password' as const },
+  };
+  // Bob was hidden already, and Carol has moved to the file.
+  const next = await side(
+    PUBLIC,
+    `${USER().replace('alice', 'bob')}${person('carol')}${person('alice').replace('usr_alice', 'usr_other')}`,
+  );
+  const hidden = 'users: users who are hidden by an entry with their username: Alice';
+  expect(lines(toPlan(current, next, NOW)).filter((line) => !line.includes('added'))).toEqual([
+    `breaking ${hidden}`,
+  ]);
 });
 
 describe('a plan of sign-ins', () => {
