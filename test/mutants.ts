@@ -123,7 +123,7 @@ const CORE: Faults = {
   ],
   'MC-10': ['if (length > maxBytes) break;', ''],
   'MC-40': ['byName.get(identifier) ?? byKey.get(resourceKey(identifier))', 'byName.get(identifier)'],
-  'MF-33': ['engine.browsers.isOf(ctx, details) ? toOpenInteraction', 'details ? toOpenInteraction'],
+  'MF-33': ['app.browsers.isOf(ctx, details) ? toOpenInteraction', 'details ? toOpenInteraction'],
   'MF-47': ['await keep?.(user);', 'await keep?.(user);\nawait parts.factors.remove(accountId);'],
   'PR-20': [
     'pushedAuthorizationRequests: { enabled: false },',

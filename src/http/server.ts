@@ -17,7 +17,7 @@ const MAX_CONNECTIONS = 10_000;
 export type Address = Readonly<{ host: string; port: number }>;
 
 /** The part of a Koa app that a listener needs. */
-export type App = { callback(): RequestListener };
+export type Handler = { callback(): RequestListener };
 
 export type Listener = ReturnType<typeof createListener>;
 
@@ -44,9 +44,9 @@ export function createListener(name: string, { host, port }: Address, maxConnect
   });
 
   return {
-    /** Sends new requests to `app`; those in flight end where they began. Call it before `start`, too. */
-    serve(app: App): void {
-      handle = app.callback();
+    /** Sends new requests to `next`; those in flight end where they began. Call it before `start`, too. */
+    serve(next: Handler): void {
+      handle = next.callback();
     },
     /** Resolves with the address in use. Rejects with StartError when it can't be used. */
     async start(): Promise<Address> {

@@ -3,13 +3,13 @@ import type { Context } from 'koa';
 import { BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
 import { SIGNED } from './cookie-names.ts';
 import type { Proved } from './interactions.ts';
-import type { Engine } from './provider.ts';
+import type { EngineApp } from './provider.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
 export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
 export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;
 
-export function createBrowserSessions({ provider, levels }: Engine) {
+export function createBrowserSessions({ provider, levels }: EngineApp) {
   const load = (ctx: Context) => provider.Session.get(ctx);
 
   return {

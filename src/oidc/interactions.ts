@@ -16,7 +16,7 @@ import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import { placeOf } from './place.ts';
-import type { Engine } from './provider.ts';
+import type { EngineApp } from './provider.ts';
 
 const DECLINED = 'the user declined the request';
 
@@ -44,13 +44,13 @@ type GivenResult = Result | (() => Promise<Result>);
 
 export type Interactions = ReturnType<typeof createInteractions>;
 
-export function createInteractions(engine: Engine) {
+export function createInteractions(app: EngineApp) {
   const finish = (ctx: Context, { uid }: OpenInteraction, result: GivenResult, spends?: CollectionWrite) =>
-    orGone(finishOnce(engine, ctx, uid, result, { spends }), 'gone');
+    orGone(finishOnce(app, ctx, uid, result, { spends }), 'gone');
   /** Also resumes in this request if possible. Not after changes in this request to data that the engine reads. */
   const finishAndResume = (ctx: Context, { uid, isRedirected }: OpenInteraction, result: GivenResult) =>
     orGone(
-      finishOnce(engine, ctx, uid, result, { resumes: isRedirected && engine.userLists === undefined }),
+      finishOnce(app, ctx, uid, result, { resumes: isRedirected && app.userLists === undefined }),
       'gone',
     );
   const deny = (ctx: Context, interaction: OpenInteraction, description: string) =>
@@ -59,25 +59,25 @@ export function createInteractions(engine: Engine) {
   return {
     /** Undefined when the interaction isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
-      const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res), undefined);
+      const details = await orGone(app.provider.interactionDetails(ctx.req, ctx.res), undefined);
       // The cookie names the interaction; the path must name the same one.
       if (details?.uid !== uid || details.result !== undefined) return undefined;
-      return engine.browsers.isOf(ctx, details) ? toOpenInteraction(engine, details) : undefined;
+      return app.browsers.isOf(ctx, details) ? toOpenInteraction(app, details) : undefined;
     },
 
     /** Writes `spends` together with the result. Throws DocumentChanged when `spends` has an outdated version. */
     async finishLogin(ctx: Context, interaction: OpenInteraction, login: Login, spends?: CollectionWrite) {
-      const isNew = engine.notifiesUsers && (await isNewBrowser(engine, login));
-      await engine.records.beside(() => engine.noteSignIn(login.accountId));
+      const isNew = app.notifiesUsers && (await isNewBrowser(app, login));
+      await app.records.beside(() => app.noteSignIn(login.accountId));
       // A user who signs in has chosen their account.
       const chosen = interaction.prompt === 'select_account' && { select_account: {} };
-      const result = { login: toLogin(engine, ctx, login), ...chosen };
+      const result = { login: toLogin(app, ctx, login), ...chosen };
       const destination = await (login.proved?.factorAt === undefined && spends === undefined
         ? finishAndResume(ctx, interaction, result)
         : finish(ctx, interaction, result, spends));
       const { accountId } = login;
       if (isNew && destination !== 'gone')
-        await notify(engine, { accountId, what: 'new_browser', place: placeOf(ctx) });
+        await notify(app, { accountId, what: 'new_browser', place: placeOf(ctx) });
       return destination;
     },
 
@@ -86,7 +86,7 @@ export function createInteractions(engine: Engine) {
       const { accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return 'gone';
       // Without `login` the engine doesn't change the session and prompts again.
-      const login = toLogin(engine, ctx, { accountId, ...issued, proved, device: '' });
+      const login = toLogin(app, ctx, { accountId, ...issued, proved, device: '' });
       return finish(ctx, interaction, { second_factor: {}, login }, spends);
     },
 
@@ -98,8 +98,8 @@ export function createInteractions(engine: Engine) {
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
       const { accountId, issued, grantId, settings, missing } = interaction;
       if (accountId === undefined || issued === undefined) return 'gone';
-      if (await hasLostAccess(engine, interaction)) return finish(ctx, interaction, { access: {} });
-      const { provider, consents, clients } = engine;
+      if (await hasLostAccess(app, interaction)) return finish(ctx, interaction, { access: {} });
+      const { provider, consents, clients } = app;
       const { clientId } = settings;
       const isPinned = isUrlClient(clientId) && clients.find(clientId) !== undefined;
       const consent = isPinned ? 'pinned' : 'explicit';
@@ -112,7 +112,7 @@ export function createInteractions(engine: Engine) {
         return { consent: { grantId: saved } };
       });
       if (destination !== 'gone')
-        recordConsent(engine, ctx, interaction, 'success', { scope: scopeOf(missing) });
+        recordConsent(app, ctx, interaction, 'success', { scope: scopeOf(missing) });
       return destination;
     },
 
@@ -125,21 +125,21 @@ export function createInteractions(engine: Engine) {
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
       if (destination !== 'gone' && hadAccess)
-        recordConsent(engine, ctx, interaction, 'failure', { reason: 'declined' });
+        recordConsent(app, ctx, interaction, 'failure', { reason: 'declined' });
       return destination;
     },
   };
 }
 
 /** Whether the user has signed in before, but not in this browser. */
-async function isNewBrowser({ states, trustedBrowsers }: Engine, { accountId, device }: Login) {
+async function isNewBrowser({ states, trustedBrowsers }: EngineApp, { accountId, device }: Login) {
   const { lastSignIn } = await states.get(accountId);
   return lastSignIn !== undefined && trustedBrowsers.find(device, accountId) === undefined;
 }
 
 /** Whether the user lost access while the page was open. Nothing is stored then, and the resumed request says so. */
 async function hasLostAccess(
-  { narrowing, accounts }: Engine,
+  { narrowing, accounts }: EngineApp,
   { accountId = '', issued, settings: { clientId }, asked }: OpenInteraction,
 ): Promise<boolean> {
   const account = narrowing && (await accounts.findLive(accountId, issued));
@@ -148,7 +148,11 @@ async function hasLostAccess(
 }
 
 /** The engine's login result, with the members that keepSignIn reads. */
-function toLogin({ levels, activity }: Engine, ctx: Context, { accountId, at, generation, proved }: Login) {
+function toLogin(
+  { levels, activity }: EngineApp,
+  ctx: Context,
+  { accountId, at, generation, proved }: Login,
+) {
   return {
     accountId,
     // By default the engine takes the time when the browser returns, which may be after a new password was set.
@@ -160,7 +164,7 @@ function toLogin({ levels, activity }: Engine, ctx: Context, { accountId, at, ge
 }
 
 function recordConsent(
-  { audit }: Engine,
+  { audit }: EngineApp,
   { state }: Context,
   { settings, accountId }: OpenInteraction,
   outcome: Outcome,
@@ -175,13 +179,13 @@ function recordConsent(
  * interaction was finished or its session ended meanwhile. `resumes`: in this request, if one transaction holds everything.
  */
 async function finishOnce(
-  engine: Engine,
+  app: EngineApp,
   ctx: Context,
   uid: string,
   result: GivenResult,
   { spends, resumes = false }: Readonly<{ spends?: CollectionWrite | undefined; resumes?: boolean }>,
 ): Promise<Destination> {
-  const { provider, records, hash } = engine;
+  const { provider, records, hash } = app;
   const key = recordKey(hash, 'Interaction', uid);
   const used = await records.use('Interaction', key, lose, { document: spends, isLock: true });
   async function save(): Promise<Destination> {
@@ -189,7 +193,7 @@ async function finishOnce(
     const merge = { mergeWithLastSubmission: true };
     const url = await provider.interactionResult(ctx.req, ctx.res, made, merge);
     const isHere = resumes && used === 'pending';
-    if (isHere) await resume(engine, ctx, uid, url);
+    if (isHere) await resume(app, ctx, uid, url);
     await records.flush();
     return isHere ? 'answered' : { url };
   }
@@ -197,7 +201,7 @@ async function finishOnce(
 }
 
 /** Runs the engine as if the browser had followed the redirect to `to`. */
-async function resume({ provider, issuer, handle }: Engine, ctx: Context, uid: string, to: string) {
+async function resume({ provider, issuer, handle }: EngineApp, ctx: Context, uid: string, to: string) {
   const { method, url, cookies } = ctx;
   // The browser has already sent the interaction's other cookie.
   const get: typeof cookies.get = (name, options) =>

@@ -4,7 +4,7 @@ import type { Level } from '../config/sign-in-levels.ts';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
 import { toClientModel } from './client-model.ts';
 import { type AskedFor, WHOLE_API } from './policies/asked-for.ts';
-import type { Engine } from './provider.ts';
+import type { EngineApp } from './provider.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './seam/session-sign-in.ts';
 
@@ -21,7 +21,7 @@ const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
 const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
 
 /** Undefined when the app was removed meanwhile, so that the user can't be sent back to it. */
-export async function toOpenInteraction({ clients, provider, issuer }: Engine, details: Details) {
+export async function toOpenInteraction({ clients, provider, issuer }: EngineApp, details: Details) {
   const settings = await clients.load(String(details.params['client_id']));
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);

@@ -11,7 +11,7 @@ import { createConfiguration, withFeatures } from './options.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 
-export type Engine = Awaited<ReturnType<typeof createEngine>>;
+export type EngineApp = Awaited<ReturnType<typeof createEngine>>;
 
 /** Throws when the new instance can't verify what it signs. */
 export async function createEngine(opened: App, features: readonly Parts[]) {

@@ -1,5 +1,5 @@
 // One application with the middleware in front of it, built from a configuration, a key set and the views.
-import { createApp } from '../http/app.ts';
+import { createHandler } from '../http/app.ts';
 import type { Job } from '../oidc/job.ts';
 import { callbacksOf, running } from '../features/running.ts';
 import { createCsrf } from '../interaction/csrf.ts';
@@ -39,7 +39,7 @@ export async function createApplication(process: Process, given: ApplicationPart
     createUserEventDelivery({ ...engine, onUserEvent }),
     ...features.flatMap(({ job }) => job?.(engine.provider) ?? []),
   ];
-  return { app: createApp(host, features), ended, jobs, management };
+  return { handler: createHandler(host, features), ended, jobs, management };
 }
 
 /** Adds the client with which the service's own pages start a sign-in, if there are such pages. */

@@ -136,9 +136,9 @@ async function compose(
     process,
     status,
     provideKeys: (algorithms) => rotation.provideKeys(algorithms),
-    async swap({ app, jobs, management: middleware }, next) {
+    async swap({ handler, jobs, management: middleware }, next) {
       keyStore.change(keySettingsOf(next.config));
-      listen.serve(app);
+      listen.serve(handler);
       runJobs(jobs);
       management.serve(
         createManagementApp({

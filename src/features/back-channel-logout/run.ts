@@ -1,5 +1,5 @@
 // OIDC Back-Channel Logout 1.0, if an app uses it: records the sessions that end in a request, and sends the logout tokens.
-import Engine, { type Client } from 'oidc-provider';
+import Provider, { type Client } from 'oidc-provider';
 import type { Config } from '../../config/config.ts';
 import type { App, Process } from '../../oidc/app.ts';
 import type { SessionEnds } from '../../oidc/ended-sessions.ts';
@@ -21,7 +21,7 @@ export const open = (app: App): Parts => ({
     const { ended } = app;
     // The engine's own version makes the user wait for every app, and tries only once.
     prototype['backchannelLogout'] = async function note(this: Client, accountId: string, sid?: string) {
-      const { ctx } = Engine;
+      const { ctx } = Provider;
       // The session also has apps that the user opened but gave no access. A token without `sid` would end all their sessions there.
       if (ctx && sid) ended.note(ctx, { accountId, authorizations: { [this.clientId]: { sid } } });
     };

@@ -2,14 +2,14 @@
 // test/features/fast-path compares the two.
 import { randomBytes } from 'node:crypto';
 import { recordIssued } from '../../oidc/engine-events.ts';
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { type FastAnswer, peekRequest, type RequestState } from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** The same as the engine's own token IDs: 256 bits. */
 const TOKEN_ID_BYTES = 32;
 
-export function fastClientCredentials(parts: Engine): FastAnswer {
+export function fastClientCredentials(parts: EngineApp): FastAnswer {
   const { findRefusal, findDefault, tokens, audiences, now, audit, maySign } = parts;
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {

@@ -1,13 +1,13 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/features/fast-path compares the two.
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { isMachineToken } from '../../tokens/access-token.ts';
 import { asOneRequest, type FastAnswer, findWithGrant, leaveToEngine, peekRequest } from './plain-request.ts';
 
 /** The hint has no effect: the same token is found with any hint and without one (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
-export function fastIntrospection(parts: Engine): FastAnswer {
+export function fastIntrospection(parts: EngineApp): FastAnswer {
   const { tokens, findMachineToken, disclose, clients, guard } = parts;
   const { issuer } = tokens;
 

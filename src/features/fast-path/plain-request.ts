@@ -8,7 +8,7 @@ import { digestOf } from '../../config/secret-strength.ts';
 import { type ClientPlace, TooManyRequests } from '../../limits/limits.ts';
 import { findSecret } from '../../oidc/client-authentication.ts';
 import { ClientUnavailable } from '../../oidc/clients.ts';
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 
 /** The same as in the middleware's `ctx.state`. */
@@ -27,7 +27,7 @@ export function leaveToEngine(error: unknown): undefined {
   if (!LEFT.some((kind) => error instanceof kind)) throw error;
 }
 
-export async function findWithGrant({ provider }: Engine, jwt: string) {
+export async function findWithGrant({ provider }: EngineApp, jwt: string) {
   const token = await provider.AccessToken.find(jwt);
   const grant = token && (await provider.Grant.find(token.grantId));
   const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
@@ -35,7 +35,10 @@ export async function findWithGrant({ provider }: Engine, jwt: string) {
 }
 
 /** Runs `read` as one request, which reads each record once. */
-export async function asOneRequest<T>({ records }: Engine, read: () => Promise<T>): Promise<T | undefined> {
+export async function asOneRequest<T>(
+  { records }: EngineApp,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
   let found: T | undefined;
   await records.run(async () => {
     found = await read();
@@ -70,7 +73,7 @@ export function announcesForm(request: IncomingMessage): boolean {
 
 /** Returns the form and its authenticated client, if the form has arrived and has only `fields`, each once. */
 export function peekRequest(
-  parts: Engine,
+  parts: EngineApp,
   request: IncomingMessage,
   fields: ReadonlySet<string>,
   from: ClientPlace,
@@ -89,7 +92,7 @@ export function peekRequest(
  * attempt and the client's request, and throws errors that the application answers.
  */
 function comparePlain(
-  { limits, now, onSecretUsed }: Engine,
+  { limits, now, onSecretUsed }: EngineApp,
   from: ClientPlace,
   client: Client,
   secret: string,

@@ -7,7 +7,7 @@ import { originOf } from '../../observability/audit.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { User } from '../../users/user.ts';
 import { recordIssued, UNCONFIRMED } from '../../oidc/engine-events.ts';
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { asOneRequest, type FastAnswer, leaveToEngine, peekRequest } from './plain-request.ts';
 
@@ -28,7 +28,7 @@ type Found = Readonly<{
   settings: Client;
 }>;
 
-export function fastRefresh(parts: Engine): FastAnswer {
+export function fastRefresh(parts: EngineApp): FastAnswer {
   const { provider, config, audit, maySign, records } = parts;
   // An API whose tokens have claims of the user needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
@@ -95,7 +95,7 @@ export function fastRefresh(parts: Engine): FastAnswer {
 
 /** Resolves undefined if the engine must answer, or anything is unusual. */
 async function find(
-  { provider, findLive, findRefusal, guard }: Engine,
+  { provider, findLive, findRefusal, guard }: EngineApp,
   settings: Client,
   value: string | undefined,
 ): Promise<Found | undefined> {
@@ -125,7 +125,7 @@ function isPlain(token: RefreshToken | undefined): token is PlainToken {
 const withRefresh = (gty: string) => (gty.endsWith(GRANT_TYPE) ? gty : `${gty} ${GRANT_TYPE}`);
 
 async function issueIdToken(
-  { provider, claims }: Engine,
+  { provider, claims }: EngineApp,
   { grant, account, client, settings }: Found,
   { scopes, acr, amr, authTime, nonce, sid }: RefreshToken,
 ): Promise<string | undefined> {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
 import { type CachedDocuments, JSON_TYPE } from '../../oidc/cached-documents.ts';
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { ENDPOINTS } from '../../config/endpoints.ts';
 import { createClientAddress } from '../../http/client-address.ts';
 import { hasOneHost, ownPath } from '../../http/edge.ts';
@@ -28,7 +28,7 @@ const NOT_STORED = { 'cache-control': 'no-store' };
 
 export const open = (): PageParts => ({ guard: { isPlain: () => true }, front });
 
-function front(parts: Engine, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
+function front(parts: EngineApp, documents: CachedDocuments): ReturnType<NonNullable<PageParts['front']>> {
   const { config, issuer, metrics, log } = parts;
   const [clientCredentials, refresh] = [fastClientCredentials(parts), fastRefresh(parts)];
   const answers = new Map<string, FastAnswer>([

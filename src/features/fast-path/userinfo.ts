@@ -2,7 +2,7 @@
 // that test/features/fast-path compares it with.
 import type { IncomingMessage } from 'node:http';
 import type Provider from 'oidc-provider';
-import type { Engine } from '../../oidc/provider.ts';
+import type { EngineApp } from '../../oidc/provider.ts';
 import { issuedWithGrant } from '../../oidc/seam/session-sign-in.ts';
 import { asOneRequest, type FastAnswer, findWithGrant, leaveToEngine } from './plain-request.ts';
 
@@ -17,7 +17,7 @@ const jwtIn = ({ headers }: IncomingMessage) => /^Bearer ([\w.-]+)$/.exec(header
 export const announcesToken = (request: IncomingMessage) =>
   jwtIn(request) !== undefined && UNUSUAL_HEADERS.every((name) => request.headers[name] === undefined);
 
-export function fastUserinfo(parts: Engine): FastAnswer {
+export function fastUserinfo(parts: EngineApp): FastAnswer {
   const { tokens, clients, findLive, guard, claims, limits } = parts;
 
   /** Whether no feature needs the engine's answer for the client. */
