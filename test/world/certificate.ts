@@ -12,3 +12,10 @@ export async function makeCertificate(folder: string, host: string): Promise<str
   await promisify(execFile)(requireServer('openssl'), [...kind, ...names]);
   return crt;
 }
+
+/** Gives the certificate of `makeCertificate` an end that has passed. */
+export async function expireCertificate(folder: string): Promise<void> {
+  const [key, crt] = [path.join(folder, 'tls.key'), path.join(folder, 'tls.crt')];
+  const days = ['x509', '-in', crt, '-signkey', key, '-days', '0', '-out', crt];
+  await promisify(execFile)(requireServer('openssl'), days);
+}

@@ -7,8 +7,9 @@ import type { Section } from '../../interaction/account-page.ts';
 import { clientAddressOf } from '../../observability/audit.ts';
 import type { App } from '../../oidc/app.ts';
 import { pageContextOf } from '../../oidc/send-page.ts';
-import { noteInActivity, setEmail, signOut } from '../../users/acts.ts';
+import { type Actor, noteChange, noteInActivity, setEmail, voidAll } from '../../users/acts.ts';
 import type { User } from '../../users/user.ts';
+import { newUserEvent, type Note } from '../../users/user-events.ts';
 import { addressOf, mailAddress, mailboxOf } from './feature.ts';
 import { type MailJob, type MailJobs, newJob } from './jobs.ts';
 import type { Visit } from './link-page.ts';
@@ -26,6 +27,21 @@ function undoable({ changes = [] }: MailState, email: unknown) {
   // Changes after the last completed one are in progress at the same time.
   const at = changes.findLastIndex(({ from, to, isDone }) => email === to || (email === from && !isDone));
   return email !== undefined && at >= last ? changes.slice(0, at + 1) : [];
+}
+
+/** The address that the user had at the time of an event, if they have changed it since: a change doesn't divert its notice. */
+function addressAt(state: MailState, { what, at }: Note, { claims }: User): string | undefined {
+  const next = undoable(state, claims['email']).find(({ until = 0 }) => until >= at * 1000);
+  return what === 'address_changed' ? undefined : mailAddress(next?.from);
+}
+
+/** Signs the user out. Recorded once, by the request that finishes. */
+async function endSessions(app: App, actor: Actor, accountId: string, finish: () => Promise<boolean>) {
+  await app.userEvents.around(newUserEvent(accountId, 'ended'), () => voidAll(app, accountId));
+  if (!(await finish())) return false;
+  noteChange(app, actor, accountId, 'sign-out');
+  await noteInActivity(app, actor, accountId, { what: 'sessions_ended' });
+  return true;
 }
 
 export type AddressLinks = ReturnType<typeof createAddressLinks>;
@@ -48,20 +64,21 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   }
 
   /** Runs before the change, so that no crash or other request prevents its undo. Users make fewer than 100 changes while links last. */
-  const keepChange = (link: MailLink, email: unknown) =>
+  const keepChange = (link: MailLink, email: unknown, verified?: string) =>
     states.update(link.accountId, (before) => {
       const { id, address } = link;
       const { changes = [] } = before;
       const at = changes.findIndex((one) => one.id === id);
       if (link.purpose === 'undo') {
         // Not done yet, so that a crash doesn't prevent the undo of earlier changes. Later ones may be in progress.
-        const undo = { id, from: address, to: String(email) };
+        const undo = { ...changes[at], id, from: address, to: String(email), isDone: false };
         const later = changes.slice(at + 1).filter(({ isDone }) => !isDone);
         return at === -1 ? undefined : { changes: [...changes.slice(0, at), undo, ...later] };
       }
       const others = undoable(before, email).filter((one) => one.id !== id);
-      const kept = [...others, { id, from: email, to: address }].slice(-100);
-      return isCurrent(before, link) ? { changes: kept } : undefined;
+      const until = verified && { until: app.storeNow() };
+      const change = changes[at] ?? { id, from: email, to: address, ...until };
+      return isCurrent(before, link) ? { changes: [...others, change].slice(-100) } : undefined;
     });
 
   /** Runs last, so that an interrupted request can be repeated. False: another request finished. An undo keeps the changes before it. */
@@ -82,7 +99,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     const isUndo = link.purpose === 'undo';
     const user = await find(link);
     const from = user?.claims['email'];
-    if (user === undefined || !(await keepChange(link, from))) return undefined;
+    if (user === undefined || !(await keepChange(link, from, addressOf(user)))) return undefined;
     const actor = actorOf(ctx, 'link');
     const change = () => setEmail(app, actor, accountId, { from, to: address });
     const undoing = { purpose: 'undo', accountId, address: addressOf(user) ?? '', id } as const;
@@ -91,8 +108,8 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     const now = changed ?? (await findLiveNow(accountId));
     // Another change came first.
     if (now?.claims['email'] !== address) return use(ctx, link);
-    if (isUndo) await signOut(app, actor, accountId);
-    if (!(await finish(link))) return undefined;
+    const end = () => finish(link);
+    if (!(await (isUndo ? endSessions(app, actor, accountId, end) : end()))) return undefined;
     if (from !== address) await noteInActivity(app, actor, accountId, { what: 'address_changed' });
     return user.username;
   }
@@ -101,15 +118,15 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
     follow: async (link: MailLink, { ctx, form }: Visit) =>
       form ? use(ctx, link) : (await find(link))?.username,
     /** Resolves the recipient. Undefined: the email isn't needed, or a crash prevented the change that it undoes. */
-    async recipientOf({ link, to }: MailJob, user: User): Promise<string | undefined> {
-      if (link === undefined) return to ?? addressOf(user);
+    async recipientOf({ link, note }: MailJob, user: User): Promise<string | undefined> {
+      if (link === undefined)
+        return (note && addressAt(await states.get(user.id), note, user)) || addressOf(user);
       const isNeeded = link.purpose === 'address' || addressOf(user) !== link.address;
       return isNeeded && (await find(link)) ? link.address : undefined;
     },
   };
 }
 
-/** The forms that request a link or cancel the request, for users in the store. */
 export function addressSection({ app, jobs, states }: Parts): Section {
   const { issuer, limits } = app;
   return {
@@ -131,21 +148,17 @@ export function addressSection({ app, jobs, states }: Parts): Section {
         const address = mailAddress(form.field('email').trim());
         if (address === undefined || source !== 'store') return 'no_address';
         // Not the limits of `mail.recipient`: they would reveal whether the mailbox is another user's.
-        const take = (...subjects: string[]) =>
-          limits.takeExactly(
-            { address: clientAddressOf(ctx) },
-            subjects.map((one) => limits.quotaOf('mail.changes', one)),
-          );
-        const mailbox = mailboxOf(address);
-        const { used } = await take(accountId, `${accountId} ${mailbox}`);
+        const [mailbox, caller] = [mailboxOf(address), { address: clientAddressOf(ctx) }];
+        const quotas = (...subjects: string[]) => subjects.map((one) => limits.quotaOf('mail.changes', one));
+        const { used } = await limits.takeExactly(caller, quotas(accountId, `${accountId} ${mailbox}`));
         // A user's first request for a mailbox doesn't count. Otherwise others could block the mailbox for its owner.
-        if (Number(used[1]) > 1) await take(mailbox);
+        if (Number(used[1]) > 1) await limits.takeExactly(caller, quotas(mailbox));
         const [from, id] = [claims['email'], randomUUID()];
         if (from === address && claims['email_verified'] === true) return undefined;
         const what = 'address_requested';
         const note = { what, at: Math.floor(app.storeNow() / 1000), place: actorOf(ctx).place };
-        const to = addressOf(account);
-        if (to !== undefined && to !== address) await jobs.add([newJob({ what, accountId, to, note })]);
+        if (![undefined, address].includes(addressOf(account)))
+          await jobs.add([newJob({ what, accountId, note })]);
         const link = { purpose: 'address', accountId, address, id } as const;
         const { locale } = pageContextOf(ctx);
         await jobs.around({ id, what: 'address', accountId, link, locale }, () =>

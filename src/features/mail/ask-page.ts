@@ -1,5 +1,4 @@
-// The pages where anyone can request email: for a forgotten password, and to sign up. They don't look up users: they store what was typed
-// and a job, and respond in the same way to everyone.
+// The pages where anyone can request email: for a forgotten password, and to sign up. They store what was typed, but look nobody up.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';
@@ -12,7 +11,6 @@ import { cookieName, cookieOptions } from '../../oidc/cookie-names.ts';
 import { pageContextOf, sendPage, seeOther } from '../../oidc/send-page.ts';
 import { type MailJobs, newJob, TYPED } from './jobs.ts';
 
-/** The name of the page is its path. */
 export function askPage(host: Host, jobs: MailJobs, page: 'forgot' | 'sign-up'): Route {
   const { config, csrf, limits, pages, store } = host;
   const { issuer, mail } = config;

@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.ts';
 import { viewsOf } from '../../views/view-files.ts';
 import { createViews } from '../../views/views.ts';
 import { addressFault, addressOf, parseServer } from './feature.ts';
-import { createMailJobs, type MailJobs, newJob } from './jobs.ts';
+import { createMailJobs, newJob } from './jobs.ts';
 import { composeLetter } from './letter.ts';
 import { createMailStates } from './state.ts';
 import { CURES, openServer, sendMessage, toFailure } from './transport.ts';
@@ -23,14 +23,14 @@ export function registerMail(program: Command, io: CliIo): void {
   addListOptions(addVerb(verbs, 'list', 'list email that waits')).action(
     (options: VerbOptions & ListOptions) =>
       withUsers(options, io, async ({ store, accounts }) => {
-        const toRow = async ({ id, job }: Awaited<ReturnType<MailJobs['list']>>[number]) => ({
+        const found = (await createMailJobs(store).list()).map(async ({ id, job }) => ({
           id,
           email: job.what,
-          user: job.typed ?? (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
+          user: (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
           tries: job.failures,
           since: new Date(job.since).toISOString(),
-        });
-        const rows = await Promise.all((await createMailJobs(store).list()).map(toRow));
+        }));
+        const rows = await Promise.all(found);
         const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
         await printList(io, options, { rows, columns, none: 'No email waits.' });
       }),
@@ -72,7 +72,6 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
   printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
 }
 
-/** Checks the mail server for `postern doctor`. */
 export async function probeMail({ mail }: Pick<Config, 'mail'>) {
   if (mail === undefined || parseServer(mail.server)?.folder) return undefined;
   const { server } = mail;
@@ -92,7 +91,6 @@ export async function emailRefusal({ store }: UserContext, user: User): Promise<
     : {};
 }
 
-/** The link is created when the email is sent. */
 export const sendLink: SendLink = ({ config, store }, { id, claims }) => {
   if (config.mail === undefined) throw off();
   const to = addressOf({ claims });

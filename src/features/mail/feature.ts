@@ -14,7 +14,6 @@ import { AddressModel, email, forgot, letter, signUp } from './models.ts';
 export const FORGOT_PATH = '/forgot';
 export const SIGN_UP_PATH = '/sign-up';
 export const EMAIL_PATH = '/email';
-/** The index of users by address. */
 export const ADDRESSES = 'mail-addresses';
 
 const ATOM = "[\\w!#$%&'*+/=?^`{|}~-]+";
@@ -51,11 +50,11 @@ export function parseSender(value: string) {
 /** Where email goes: a server, or a folder. `folder` is empty for a server. */
 export function parseServer(value: string) {
   const [, folder = ''] = /^folder:(.+)/.exec(value) ?? [];
-  const [, tls, named = '', port] =
+  const [, tls, named = '', given] =
     /^smtp(s?):\/\/([\w.-]+|\[[\da-f:]+\])(?::(\d{1,5}))?$/i.exec(value) ?? [];
-  if (folder === '' && named === '') return undefined;
-  const host = named.replace(/^\[|\]$/g, '');
-  return { folder, host, port: Number(port ?? (tls ? 465 : 587)), isTls: tls !== '' };
+  const port = Number(given ?? (tls ? 465 : 587));
+  if ((folder === '' && named === '') || port < 1 || port > 65_535) return undefined;
+  return { folder, host: named.replace(/^\[|\]$/g, ''), port, isTls: tls !== '' };
 }
 
 const faultUnless = (fits: (value: string) => unknown, message: string) => (value: string) =>
@@ -65,7 +64,6 @@ const senderFault = faultUnless(
   parseSender,
   'must be an email address, or a name and an address, such as \'"Acme" <no-reply@acme.example>\'',
 );
-
 const DOMAINS_FAULT = 'must be any, or a list of domains, such as acme.example';
 const domain = text(faultUnless((value) => mailAddress(`a@${value}`), DOMAINS_FAULT));
 
@@ -87,7 +85,7 @@ const groupsAreDefined: Rule<Settings & { readonly groups: object }, unknown> = 
 const mailSchema = group({
   from: text(senderFault).describe('Sender of all email: an address, or "Name" <address>.'),
   server: text(
-    faultUnless(parseServer, 'must be smtp://HOST, smtps://HOST or folder:PATH, without a user name'),
+    faultUnless(parseServer, 'must be smtp(s)://HOST[:1–65535] or folder:PATH, without a user name'),
   ).describe(
     'smtp://HOST (port 587, requires STARTTLS), smtps://HOST (port 465, TLS), or folder:PATH, which writes .eml files instead.',
   ),
@@ -142,7 +140,6 @@ export const mail = {
     'mail.recipient_day': { limit: 10, windowSeconds: DAY },
     'mail.changes': { limit: 10, windowSeconds: DAY },
     'mail.notices': { limit: 20, windowSeconds: DAY },
-    // These only delay email. Email that anyone can request can't use up the limit of all email.
     'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
     'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
     'mail.sign_ups': { limit: 250, windowSeconds: 10 * MINUTE },

@@ -1,4 +1,4 @@
-// The outbox of email: which email to send to which user, never a link or a text. An email is composed when it is due.
+// The outbox of email: which email to send to which user, never a link or a text.
 import { randomUUID } from 'node:crypto';
 import { createJobs, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
@@ -12,12 +12,9 @@ export type MailJob = Readonly<{
   what: 'forgot' | 'sign-up' | 'link' | 'exists' | MailLink['purpose'] | (typeof NOTICES)[number];
   typed?: string | undefined;
   accountId?: string | undefined;
-  /** Where it goes, if not to the user's current address. */
-  to?: string;
   link?: MailLink | undefined;
   locale?: string | undefined;
   note?: Note | undefined;
-  /** Requested by someone who isn't signed in. */
   isAsked?: boolean;
 }>;
 

@@ -9,7 +9,6 @@ export const NOTICES = [...NOTICED, 'new_browser', 'disabled', 'link_made', 'add
 /** address: sent to a new address, which it confirms. undo: sent to the old address, to undo the change. */
 const PURPOSES = ['address', 'undo'] as const;
 
-/** An email. */
 export const letter = z.discriminatedUnion('kind', [
   /** new_user: `username` is the address. exists: a user has the address of a sign-up; the link leads to /forgot. */
   z.object({
@@ -36,7 +35,6 @@ export type LetterModel = z.infer<typeof letter>;
 const form = { action: Url, csrf: Text };
 
 const ask = z.object({ outcome: z.literal('ask'), ...form });
-/** The same, whatever was typed. */
 const sent = z.object({ outcome: z.literal('sent') });
 
 /** The page at /forgot. Its field is called `username`. */
@@ -48,7 +46,6 @@ export const signUp = z.discriminatedUnion('outcome', [
   /** `domains`: the domains whose addresses can sign up, unless all can. */
   ask.extend({ domains: z.array(Text).readonly().optional() }),
   sent,
-  /** `username`: prefilled, or empty. */
   ask.extend({ outcome: z.literal('name'), email: Text, username: Text, error: NameFault.optional() }),
 ]);
 

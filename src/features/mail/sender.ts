@@ -1,5 +1,4 @@
-// Sends the emails in the outbox. Users, limits, links and texts are looked up here and not when an email is requested, so that the
-// response to a request is the same for every name and takes the same time.
+// Sends the emails in the outbox. Users, limits, links and texts are looked up here, so that all requests get the same response.
 import { randomBytes } from 'node:crypto';
 import { TooManyRequests } from '../../limits/limits.ts';
 import { createThrottle } from '../../observability/audit.ts';
@@ -12,9 +11,9 @@ import type { AddressLinks } from './address.ts';
 import { mailAddress, mailboxOf, type MailSettings } from './feature.ts';
 import { type MailJob, type MailJobs, TYPED } from './jobs.ts';
 import { composeLetter, kindOf, toModel } from './letter.ts';
-import { canSignUp, findByAddress, isBarred, newcomer } from './sign-up.ts';
+import { canSignUp, findByAddress, isBarred, newcomer, newcomerId } from './sign-up.ts';
 import type { MailState, MailStates } from './state.ts';
-import { sendMessage, toFailure } from './transport.ts';
+import { CURES, sendMessage, toFailure } from './transport.ts';
 
 const MINUTE_MS = 60_000;
 /** Between the starts of tries: one minute, two, four, up to a quarter of an hour. A try takes less than the first wait. */
@@ -23,7 +22,6 @@ const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
 const DELAYED = { reason: 'delayed', mayPass: true };
 
-/** How long an unresponsive mail server may delay a shutdown. */
 const STOPS_WITHIN_MS = 3000;
 
 type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
@@ -42,7 +40,6 @@ type SenderParts = Readonly<{ app: App; settings: MailSettings; jobs: MailJobs; 
 type Parts = SenderParts &
   Readonly<{ ends: AbortSignal[]; timesToSay: ReturnType<typeof createThrottle>; tokenOf: KeyedHash }>;
 
-/** Records that an email was sent or dropped. */
 function record({ app, timesToSay }: Parts, kind: string, accountId?: string, reason?: string): void {
   app.metrics.count('mail', { kind, outcome: reason ?? 'sent' });
   const outcome = reason === undefined ? 'success' : 'failure';
@@ -58,9 +55,10 @@ async function lettersFor({ app, settings }: Parts, { id, what, typed = '' }: Ma
   if (isSignUp && !canSignUp(settings, address)) return [];
   const named = isSignUp ? undefined : await app.accounts.lookUp(typed);
   const users = named ? [named] : await findByAddress(app, address);
-  const link = { purpose: 'new_user', accountId: `usr_${id}`, address, id } as const;
-  if (isSignUp && users.length === 0)
+  if (isSignUp && users.length === 0) {
+    const link = { purpose: 'new_user', accountId: await newcomerId(app, address), address, id } as const;
     return (await isBarred(app, address)) ? [] : [{ id: `${id}.new`, what: link.purpose, link }];
+  }
   const kind = isSignUp ? 'exists' : 'link';
   return users.map((user) => ({ id: `${id}.${user.id}`, what: kind, accountId: user.id }));
 }
@@ -123,7 +121,6 @@ async function keepRefusal({ app, states }: Parts, job: MailJob, address: string
   await states.update(accountId, to).catch(ifUnavailable);
 }
 
-/** Sign-ups leave room for password resets. */
 function sharesOf({ what, isAsked = false }: MailJob): readonly LimitName[] {
   if (!isAsked) return ['sent'];
   return what === 'new_user' || what === 'exists' ? ['sent', 'asked', 'sign_ups'] : ['sent', 'asked'];
@@ -145,7 +142,7 @@ export function createSender(given: SenderParts): Job {
     targetOf: laneOf,
     waitsMs: WAITS_MS,
     async run(stored) {
-      const typed = await app.store.records.find(TYPED.kind, stored.id);
+      const typed = stored.isAsked && (await app.store.records.find(TYPED.kind, stored.id));
       const job = { ...stored, ...(typed && (JSON.parse(typed.payload) as object)) };
       if (now() - job.since > LIFE_MS[laneOf(job)]) return { reason: 'expired', mayPass: false };
       if (job.what !== 'forgot' && job.what !== 'sign-up') return sendLetter(parts, job);
@@ -156,7 +153,8 @@ export function createSender(given: SenderParts): Job {
       if (isLast) record(parts, what, accountId, reason);
       const times = reason === DELAYED.reason ? undefined : timesToSay(`${reason}${isLast}`);
       if (times === undefined) return;
-      const fields = { email: what, accountId, tries: failures, reason, detail, times };
+      const advice = CURES[reason];
+      const fields = { email: what, accountId, tries: failures, reason, detail, advice, times };
       if (isLast) log.warn(fields, 'gave up sending an email');
       else log.warn(fields, 'could not send an email, will retry');
     },

@@ -14,6 +14,7 @@ import { addUser } from '../../users/acts.ts';
 import { oneTimeLinkUrl } from '../../users/one-time-links.ts';
 import { type NewUser, withName } from '../../users/stored-users.ts';
 import { userOfStore } from '../../users/user.ts';
+import { USERS } from '../../users/username-index.ts';
 import { ADDRESSES, addressOf, mailboxOf, type MailSettings } from './feature.ts';
 import type { FollowMailLink } from './link-page.ts';
 import type { MailLink } from './links.ts';
@@ -40,6 +41,12 @@ export function canSignUp({ signUp }: MailSettings, address: string): boolean {
   const [, domain = ''] = address.split('@');
   const { domains = [] } = signUp ?? {};
   return domain !== '' && (domains === 'any' || domains.map(domainToASCII).includes(domain));
+}
+
+/** The ID in all open links for an address, so that only one creates a user. No user has had it. */
+export async function newcomerId(app: App, address: string, round = 0): Promise<string> {
+  const id = `usr_${app.hash(`newcomer:${round}:${address.toLowerCase()}`).slice(0, 22)}`;
+  return (await app.store.documents.get(USERS, id)) ? newcomerId(app, address, round + 1) : id;
 }
 
 /** The recipient of an email with this link, who isn't a user yet. */

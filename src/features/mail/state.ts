@@ -8,13 +8,11 @@ const NAME = { collection: 'mail-state', what: 'the email state of a user' };
 /** `from`: the claim that it replaces. It ends when the user's `generation` changes. */
 type Pending = Readonly<{ id: string; address: string; from?: unknown; generation: string | undefined }>;
 
-/** `id`: that of the link that confirmed it, and of its undo link. Unless `isDone`, it may have been interrupted. */
-type Change = Readonly<{ id: string; from?: unknown; to: string; isDone?: boolean }>;
+/** `id`: that of its links. Unless `isDone`, it may have been interrupted. `until`: when `from` stopped to get email (epoch milliseconds). */
+type Change = Readonly<{ id: string; to: string; from?: unknown; isDone?: boolean; until?: number }>;
 
 export type MailState = Readonly<{
-  /** A new address that isn't confirmed yet. */
   pending?: Pending | undefined;
-  /** Changes that can be undone, the oldest first. */
   changes?: readonly Change[];
   /** The address whose server permanently refused the last email to it, and when (epoch milliseconds). */
   refused?: Readonly<{ address: string; at: number }> | undefined;

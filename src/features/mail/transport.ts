@@ -38,6 +38,7 @@ type SmtpError = Error & { code?: string; response?: string; responseCode?: numb
  */
 export function toFailure(error: unknown): JobFailure {
   const { code = '', response = '', responseCode = 0, command = '', message } = error as SmtpError;
+  if (Object.hasOwn(error as object, 'path')) return { reason: 'folder', detail: message, mayPass: true };
   const isFinal = /^(RCPT TO|DATA)$/.test(command) && /^5\d\d(?![ -]5\.7\.)/.test(response);
   const usual = REASONS[code] ?? REASONS[Math.trunc(responseCode / 100)] ?? 'connection';
   const other = /certificate|SSL|TLS/i.test(message) ? 'tls' : usual;
@@ -65,7 +66,10 @@ export async function openServer({ server, username, password, ca }: MailSetting
 async function writeTo(folder: string, name: string, message: { readonly text: string }): Promise<void> {
   const { createTransport } = await import('nodemailer');
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // `recursive` never ends in a folder such as /proc. The writes below report errors.
+  const parts = folder.split(path.sep);
+  for (const at of parts.keys())
+    await mkdir(parts.slice(0, at + 1).join(path.sep), { mode: 0o700 }).catch(() => undefined);
   for (const [ending, content] of Object.entries({ txt: message.text, eml: made.message as Buffer })) {
     const file = path.join(folder, `${name}.${ending}`);
     // A new file, so that other writers to the folder can't redirect it.

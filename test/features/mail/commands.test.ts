@@ -17,6 +17,9 @@ const fileWith = (name: string, mail?: object) =>
   file(`${name}.json`, JSON.stringify({ issuer: 'http://localhost:3000', mail }));
 const configFile = fileWith('postern', { from: 'no-reply@acme.example', server: 'folder:../mail' });
 const off = fileWith('off');
+const [proc, port] = ['folder:/proc/x/y', 'smtp://localhost:99999'].map((server, at) =>
+  fileWith(`wrong${at}`, { from: 'no-reply@acme.example', server }),
+);
 const sent = () => {
   const at = path.join(folder, '../mail');
   return readdirSync(at).map((name) =>
@@ -55,11 +58,19 @@ describe('postern mail', () => {
   });
 
   it.each([
-    ['an id that nothing has', ['mail', 'drop', 'nothing'], 'no email with the ID nothing waits'],
-    ['email that is off', ['mail', 'test', 'anna@acme.example', '--config', off], 'email is off: set mail'],
-  ])('refuses %s', async (_, args, message) => {
-    const { code, stderr } = await postern(args.includes(off) ? args : [...args, '--config', configFile]);
+    ['an id that nothing has', ['drop', 'nothing'], configFile, 'no email with the ID nothing waits'],
+    ['email that is off', ['test', 'anna@acme.example'], off, 'email is off: set mail'],
+    ['a folder that nobody can create', ['test', 'a@acme.example'], proc, 'not sent (folder): ENOENT'],
+    [
+      'a port that is none',
+      ['test', 'a@acme.example'],
+      port,
+      'mail.server: must be smtp(s)://HOST[:1–65535]',
+    ],
+  ])('refuses %s', async (_, args, at = '', message) => {
+    const { code, stderr } = await postern(['mail', ...args, '--config', at]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
+    expect(stderr.trim().split('\n').length).toBeLessThan(3);
   });
 
   it('lists what waits, tries it again, and drops it', async () => {
@@ -67,7 +78,7 @@ describe('postern mail', () => {
       const jobs = createMailJobs(store);
       await jobs.add([
         { ...newJob({ what: 'link', accountId: 'usr_anna' }), id: 'one' },
-        { ...newJob({ what: 'forgot', typed: 'ben' }), id: 'two' },
+        { ...newJob({ what: 'forgot' }), id: 'two' },
       ]);
       for (const found of await jobs.list())
         await jobs.change(found, { notBefore: Date.now() + 900_000, failures: 3 });
@@ -79,7 +90,7 @@ describe('postern mail', () => {
       }[];
     expect(await list()).toMatchObject([
       { id: 'one', email: 'link', user: 'usr_anna', tries: 3 },
-      { id: 'two', email: 'forgot', user: 'ben' },
+      { id: 'two', email: 'forgot' },
     ]);
     expect((await verb('mail', 'retry')).stdout).toBe('Retrying 2 emails\n');
     // A delivery in progress isn't sent again; one whose process ended is.

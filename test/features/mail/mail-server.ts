@@ -77,12 +77,8 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
           seen.push('data');
           await faults.hold;
           if (faults.data !== undefined) return done(smtpError(faults.data));
-          letters.push(
-            toLetter(
-              envelope.rcptTo.map(({ address }) => address),
-              raw,
-            ),
-          );
+          const to = envelope.rcptTo.map(({ address }) => address);
+          letters.push(toLetter(to, raw));
           return done();
         },
         () => undefined,
@@ -95,27 +91,25 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
     new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', () => resolve()));
   await listen(0);
   const { port } = server.server.address() as AddressInfo;
-  const caFile = path.join(folder, 'tls.crt');
+  const mail = {
+    from: '"Acme sign-in" <no-reply@acme.example>',
+    server: `${options.secure ? 'smtps' : 'smtp'}://localhost:${port}`,
+    ...CREDENTIALS,
+    ca: `file:${path.join(folder, 'tls.crt')}`,
+  };
   return {
     letters,
     /** The clients' actions. */
     seen,
     faults,
     port,
-    /** The `mail` section of the configuration. */
-    mail: {
-      from: '"Acme sign-in" <no-reply@acme.example>',
-      server: `${options.secure ? 'smtps' : 'smtp'}://localhost:${port}`,
-      ...CREDENTIALS,
-      ca: `file:${caFile}`,
-    },
+    /** The `mail` section of the configuration, and what is read from it. */
+    mail,
+    settings: { ...mail, ca: certificate, replyTo: undefined },
     sentTo: (address: string) => letters.filter(({ to }) => to.includes(address)),
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => {
-          rmSync(folder, { recursive: true, force: true });
-          resolve();
-        });
-      }),
+    async stop() {
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
 }

@@ -1,18 +1,18 @@
 // Notices: their occasions, their language and their frequency.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createMailJobs } from '../../../src/features/mail/jobs.ts';
 import { composeLetter } from '../../../src/features/mail/letter.ts';
+import { sendMessage } from '../../../src/features/mail/transport.ts';
 import { checkViews } from '../../../src/features/view-tools/check-views.ts';
 import { createViews } from '../../../src/views/views.ts';
-import type { Browser } from '../../world/browser.ts';
 import { until } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
 import { begin, newBrowser } from '../../world/person.ts';
-import { tempFolder } from '../../world/temp-folder.ts';
-import { createMailJobs } from '../../../src/features/mail/jobs.ts';
+import { putFile, tempFolder } from '../../world/temp-folder.ts';
 import { startMailServer, toLetter } from './mail-server.ts';
-import { addPeople, askFor, idOfStored, OLD_PASSWORD } from './people.ts';
+import { addPeople, askFor, idOfStored, quiet, signInWith } from './people.ts';
 
 const server = await startMailServer();
 afterAll(() => server.stop());
@@ -21,44 +21,34 @@ describe('notices', () => {
   const world = useWorld({ config: { mail: server.mail, account: true } });
   beforeAll(() => addPeople(world()));
 
-  async function signIn(browser: Browser): Promise<void> {
-    const { page } = await begin(world(), { prompt: 'login' }, { browser });
-    const after = await browser.submit(page, '/login', { username: 'anna', password: OLD_PASSWORD });
-    expect(after.text).not.toContain('name="password"');
-  }
-  const quiet = () =>
-    until(async () => {
-      const { documents } = world().openedStore;
-      expect([...(await documents.list('mail')), ...(await documents.list('user-events'))]).toEqual([]);
-    });
-
   it('of a new browser: none of the first sign-in, nor of a browser that is known (ML-22)', async () => {
     const [known, fresh] = [newBrowser(world()), newBrowser(world())];
+    const signIn = (browser: typeof known) =>
+      signInWith(world(), browser, 'anna', { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' });
     await signIn(known);
     await signIn(known);
-    await quiet();
+    await quiet(world());
     expect(server.letters).toEqual([]);
     await signIn(fresh);
     await until(() => expect(server.letters).toHaveLength(1));
     await signIn(fresh);
-    await quiet();
-    const [letter] = server.letters;
+    await quiet(world());
+    const [{ text } = { text: '' }] = server.letters;
     expect(server.letters).toHaveLength(1);
-    expect(letter?.text).toContain('anna hat sich mit einem neuen Browser angemeldet.');
-    expect(letter?.text).toMatch(/\d{4}.* UTC\r?\n(?:.*\n)?127\.0\.0\.0\/24\r?\n/);
-    expect(letter?.text).toContain(`${world().issuer}/account`);
+    expect(text).toContain('anna hat sich mit einem neuen Browser angemeldet.');
+    expect(text).toMatch(/\d{4}.* UTC\r?\nFirefox auf Linux\r?\n127\.0\.0\.0\/24\r?\n/);
+    expect(text).toContain(`${world().issuer}/account`);
+    // No email names the app (ML-12).
+    expect(text).not.toContain('Web app');
   });
 
   it('are at most twenty a day (ML-22)', async () => {
     server.letters.splice(0);
     const jobs = createMailJobs(world().openedStore);
     const note = { what: 'new_browser', at: 1, place: { browser: '', network: '' } };
-    const all = Array.from(
-      { length: 25 },
-      (_, index) => ({ id: `n${index}`, what: 'new_browser', accountId: idOfStored('anna'), note }) as const,
-    );
-    await jobs.add(all);
-    await quiet();
+    const job = { what: 'new_browser', accountId: idOfStored('anna'), note } as const;
+    await jobs.add(Array.from({ length: 25 }, (_, index) => ({ id: `n${index}`, ...job })));
+    await quiet(world());
     // One was sent above.
     expect(server.letters).toHaveLength(19);
     // One record for all within ten seconds.
@@ -68,8 +58,11 @@ describe('notices', () => {
     expect(limited).toMatchObject({ outcome: 'failure', account_id: idOfStored('anna') });
   });
 
-  it('of one email that breaks delay no other', async () => {
+  it('of one email that breaks delay no other, and change no page (ML-15)', async () => {
+    const signInPage = async () => (await begin(world())).page.text.replaceAll(/[\w-]{16,}/g, '');
+    const before = await signInPage();
     server.letters.splice(0);
+    server.seen.splice(0);
     server.faults.rcpt = '550 no such user';
     const jobs = createMailJobs(world().openedStore);
     await jobs.add([{ id: 'refused', what: 'link', accountId: idOfStored('dora') }]);
@@ -82,6 +75,9 @@ describe('notices', () => {
       }),
     );
     delete server.faults.rcpt;
+    await quiet(world());
+    expect(server.seen).toEqual(['connect', 'auth']);
+    expect(await signInPage()).toBe(before);
     await jobs.add([{ id: 'right', what: 'link', accountId: idOfStored('lou') }]);
     await until(() => expect(server.sentTo('lou@acme.example')).toHaveLength(1));
     expect(world().recorded.log.some((line) => line.includes('gave up sending an email'))).toBe(true);
@@ -94,40 +90,45 @@ describe('notices', () => {
   });
 });
 
-describe("an operator's layout (ML-24)", () => {
-  const folder = tempFolder();
-  const branding = { name: 'Acme <b>' };
-  const link = 'https://id.example/interaction/link/abc';
-  function compose(template: string) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(path.join(folder, 'letter.ejs'), template);
+describe("an operator's views (ML-24)", () => {
+  const [issuer, link] = ['https://id.example', 'https://id.example/interaction/link/abc'];
+  function compose(files: Readonly<Record<string, string>>, name = 'Acme', locale = 'en') {
+    const overrideFolder = tempFolder();
+    for (const [file, text] of Object.entries(files)) putFile(path.join(overrideFolder, file), text);
     const problems: string[] = [];
-    const { pages } = createViews({
-      overrideFolder: folder,
-      branding,
-      issuer: 'https://id.example',
-      onProblem: ({ file }) => problems.push(file),
-    });
-    const model = { kind: 'reset', username: 'anna<script>', link } as const;
-    return {
-      problems,
-      ...composeLetter({ pages, config: { branding, issuer: 'https://id.example' } }, model, 'en'),
-    };
+    const views = { overrideFolder, branding: { name } };
+    const { pages } = createViews({ ...views, issuer, onProblem: ({ file }) => problems.push(file) });
+    const model = { kind: 'reset', username: `anna<script>${name}`, link } as const;
+    const letter = composeLetter({ pages, config: { ...views, issuer } }, model, locale);
+    return { problems, faults: JSON.stringify(checkViews(views)), letter };
   }
 
-  it('that throws is replaced by ours, and its text is escaped (ML-12)', () => {
-    const { html = '', problems, text } = compose('<%= nope.nope %>');
-    expect(problems).toEqual(['letter.ejs']);
-    expect(html).toContain('anna&lt;script&gt;');
-    expect(html).not.toContain('<script');
-    expect(html).toContain(link);
-    expect(text).toContain(link);
-    expect(checkViews({ overrideFolder: folder, branding }).map(({ file }) => file)).toContain('letter.ejs');
+  it('ours replace a layout that throws, and print every name as it is (ML-12)', async () => {
+    const name = `Acme <b>\u202e\r\nBcc: x@evil.example\r\n\r\n${'long '.repeat(2000)}`;
+    const { faults, letter, problems } = compose({ 'letter.ejs': '<%= nope.nope %>' }, name);
+    expect([problems, faults]).toEqual([['letter.ejs'], expect.stringContaining('letter.ejs')]);
+    expect(letter.html).toContain('anna&lt;script&gt;Acme &lt;b&gt;');
+    expect(letter.html).not.toMatch(/<script|<b>/);
+    server.letters.splice(0);
+    await sendMessage(server.settings, { id: 'one', to: 'anna@acme.example', ...letter });
+    const [sent] = server.letters;
+    expect([sent?.to, sent?.link, sent?.headers['bcc']]).toEqual([['anna@acme.example'], link, undefined]);
+    const names = 'auto-submitted content-type date from message-id mime-version subject to';
+    expect(Object.keys(sent?.headers ?? {}).toSorted()).toEqual(names.split(' '));
   });
 
-  it('that lost the link is left out', () => {
-    const { html, text } = compose('<p>Hello</p>');
+  it('without the link are left out', () => {
+    const { html, text } = compose({ 'letter.ejs': '<p>Hello</p>' }).letter;
     expect([html, text.includes(link)]).toEqual([undefined, true]);
+  });
+
+  it('may lack texts, which are then ours, as may placeholders, which `views check` names', () => {
+    const texts = { 'mail.reset.subject': 'Ciao da {{name}}', 'mail.reset.after': 'Ciao {{who}}' };
+    const { faults, letter } = compose({ 'locales/it.json': JSON.stringify(texts) }, 'Acme', 'it');
+    expect(faults).toMatch(/locales\/it\.json[^}]*\{\{who\}\}/);
+    expect(letter.subject).toBe('Ciao da Acme');
+    for (const part of ['Use this link to choose a new password', link, 'Ciao {{who}}'])
+      expect([letter.text, letter.html].map((text) => text?.includes(part))).toEqual([true, true]);
   });
 });
 

@@ -1,20 +1,21 @@
 // Users for the email tests, in the store of a running world.
 import { expect } from 'vitest';
+import { createMailJobs } from '../../../src/features/mail/jobs.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { hashPassword } from '../../../src/users/passwords.ts';
 import { createStoredUsers, type NewUser } from '../../../src/users/stored-users.ts';
 import { isLoginPage, openAccount } from '../../world/account-page.ts';
-import { type Browser, formOf } from '../../world/browser.ts';
+import { type Browser, fieldOf, formOf } from '../../world/browser.ts';
 import { until } from '../../world/clock.ts';
+import { begin, newBrowser } from '../../world/person.ts';
 import type { OpenWorld } from '../../world/world.ts';
-import { newBrowser } from '../../world/person.ts';
 import type { startMailServer } from './mail-server.ts';
 
 export const OLD_PASSWORD = 'the-old-password-of-anna';
 const hash = await hashPassword(OLD_PASSWORD);
 export const idOfStored = (username: string) => `usr_${username.padEnd(20, '0')}`;
 
-export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
+export async function addPeople({ openedStore }: Storing): Promise<void> {
   const users = createStoredUsers(openedStore);
   const add = (username: string, claims: NewUser['claims'], more: Partial<NewUser> = {}) =>
     users.add({ id: idOfStored(username), username, passwordHash: hash, claims, ...more });
@@ -26,11 +27,11 @@ export async function addPeople({ openedStore }: Pick<OpenWorld, 'openedStore'>)
   await add('eve', { email: 'eve@acme.example' });
   await add('lou', { email: 'lou@acme.example' });
   await add('nick', { email: 'nick@acme.example', email_verified: false });
+  const file = { path: '/etc/hostname' };
+  await add('oz', { email: file });
+  await add('pia', { email: 'pia@acme.example', locale: file, name: file });
   await createAccountStates(openedStore.documents).update(idOfStored('eve'), { disabled: true });
 }
-
-export const fieldOf = (page: string, name: string): string =>
-  new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
 let networks = 0;
 /** Options of a request from another network each time: dead links and failed names count per network. */
@@ -48,10 +49,8 @@ export async function askFor(
   { browser = newBrowser(world), headers = fromElsewhere().headers, page = 'forgot' }: Asking = {},
 ) {
   const url = `${world.issuer}/${page}`;
-  const { text } = await browser.request(url, { headers });
-  const field = page === 'forgot' ? 'username' : 'email';
-  const body = new URLSearchParams({ csrf: fieldOf(text, 'csrf'), [field]: typed });
-  return browser.request(url, { method: 'POST', body, headers });
+  const csrf = fieldOf(await browser.request(url, { headers }), 'csrf');
+  return browser.post(url, { csrf, [page === 'forgot' ? 'username' : 'email']: typed }, headers);
 }
 
 type Listener = Pick<OpenWorld, 'issuer' | 'base'>;
@@ -62,19 +61,43 @@ export const newAddress = () => `address${(count += 1)}@acme.example`;
 export const statusOf = async (world: Listener, link: string, method = 'GET') =>
   (await newBrowser(world).request(link, { method })).status;
 
-export async function postLink(world: Listener, link: string, fields = {}): Promise<number> {
-  const browser = newBrowser(world);
-  const from = fromElsewhere();
-  const page = await browser.open(link, from);
-  if (page.status !== 200) return page.status;
-  return (await browser.post(link, { ...formOf(page, link).fields, ...fields }, from.headers)).status;
+/** Opens a link. `post` sends the form that its page has now, also later and again. */
+export async function openLink(world: Listener, link: string, browser = newBrowser(world)) {
+  const { headers } = fromElsewhere();
+  const page = await browser.open(link, { headers });
+  const post = async (fields = {}) =>
+    page.status === 200 ? browser.post(link, { ...formOf(page, link).fields, ...fields }, headers) : page;
+  return { ...page, post };
 }
 
+export const postLink = async (world: Listener, link: string, fields = {}) =>
+  (await (await openLink(world, link)).post(fields)).status;
+
+export async function signInWith(world: Listener, browser: Browser, username: string, headers = {}) {
+  const { page } = await begin(world, { prompt: 'login' }, { browser });
+  const after = await browser.submit(page, '/login', { username, password: OLD_PASSWORD }, headers);
+  expect(after.text).not.toContain('name="password"');
+}
+
+type Storing = Pick<OpenWorld, 'openedStore'>;
+
 /** Waits until no email and no event is pending. */
-export async function quiet({ openedStore: { documents } }: Pick<OpenWorld, 'openedStore'>): Promise<void> {
+export async function quiet({ openedStore: { documents } }: Storing): Promise<void> {
   await until(async () => {
     expect([...(await documents.list('mail')), ...(await documents.list('user-events'))]).toEqual([]);
   });
+}
+
+/** Waits until so many emails have been tried once, and wait for the next try. */
+export const untilTried = ({ openedStore }: Storing, emails: number) =>
+  until(async () => {
+    const jobs = (await createMailJobs(openedStore).list()).map(({ job }) => [job.failures, job.isHeld]);
+    expect(jobs).toEqual(Array.from({ length: emails }, () => [1, false]));
+  });
+
+export async function retryNow({ openedStore }: Storing): Promise<void> {
+  const jobs = createMailJobs(openedStore);
+  for (const one of await jobs.list()) await jobs.change(one, { notBefore: 0 });
 }
 
 export function createAddressUsers(server: Awaited<ReturnType<typeof startMailServer>>) {
@@ -87,7 +110,7 @@ export function createAddressUsers(server: Awaited<ReturnType<typeof startMailSe
 
   /** Adds a user to the store, with a browser that signs in as this user. */
   async function newUser(
-    world: Listener & Pick<OpenWorld, 'openedStore'>,
+    world: Listener & Storing,
     { email = newAddress(), ...others }: Record<string, unknown> = {},
   ) {
     // No name is a prefix of another: their ids would be equal.
@@ -116,6 +139,8 @@ export function createAddressUsers(server: Awaited<ReturnType<typeof startMailSe
         expect([before, after].map(({ text }) => text.includes('name="cancel"'))).toEqual([true, false]);
       },
       password: () => users.setPassword(id, hash, Date.now() / 1000),
+      signOut: () =>
+        createAccountStates(world.openedStore.documents).update(id, { validAfter: Date.now() / 1000 + 1 }),
       remove: () => users.remove(id),
     };
   }
