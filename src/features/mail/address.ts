@@ -127,6 +127,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
   };
 }
 
+/** The forms that request a link or cancel the request, for users in the store. */
 export function addressSection({ app, jobs, states }: Parts): Section {
   const { issuer, limits } = app;
   return {

@@ -1,4 +1,5 @@
-// The pages where anyone can request email: for a forgotten password, and to sign up. They store what was typed, but look nobody up.
+// The pages where anyone can request email: for a forgotten password, and to sign up. They don't look up users: they store
+// what was typed and a job, and respond in the same way to everyone.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { MAX_USERNAME_LENGTH } from '../../interaction/attempt.ts';

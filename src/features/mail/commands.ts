@@ -72,6 +72,7 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
   printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
 }
 
+/** Checks the mail server for `postern doctor`. */
 export async function probeMail({ mail }: Pick<Config, 'mail'>) {
   if (mail === undefined || parseServer(mail.server)?.folder) return undefined;
   const { server } = mail;
@@ -91,6 +92,7 @@ export async function emailRefusal({ store }: UserContext, user: User): Promise<
     : {};
 }
 
+/** The link is created when the email is sent. */
 export const sendLink: SendLink = ({ config, store }, { id, claims }) => {
   if (config.mail === undefined) throw off();
   const to = addressOf({ claims });

@@ -14,6 +14,7 @@ import { AddressModel, email, forgot, letter, signUp } from './models.ts';
 export const FORGOT_PATH = '/forgot';
 export const SIGN_UP_PATH = '/sign-up';
 export const EMAIL_PATH = '/email';
+/** The index of users by address. */
 export const ADDRESSES = 'mail-addresses';
 
 const ATOM = "[\\w!#$%&'*+/=?^`{|}~-]+";
@@ -85,7 +86,10 @@ const groupsAreDefined: Rule<Settings & { readonly groups: object }, unknown> = 
 const mailSchema = group({
   from: text(senderFault).describe('Sender of all email: an address, or "Name" <address>.'),
   server: text(
-    faultUnless(parseServer, 'must be smtp(s)://HOST[:1–65535] or folder:PATH, without a user name'),
+    faultUnless(
+      parseServer,
+      'must be smtp://HOST or smtps://HOST, with or without a port (1 to 65535), or folder:PATH, and no username',
+    ),
   ).describe(
     'smtp://HOST (port 587, requires STARTTLS), smtps://HOST (port 465, TLS), or folder:PATH, which writes .eml files instead.',
   ),
@@ -140,6 +144,7 @@ export const mail = {
     'mail.recipient_day': { limit: 10, windowSeconds: DAY },
     'mail.changes': { limit: 10, windowSeconds: DAY },
     'mail.notices': { limit: 20, windowSeconds: DAY },
+    // These only delay email. Email that anyone can request can't use up the limit of all email.
     'mail.sent': { limit: 600, windowSeconds: 10 * MINUTE },
     'mail.asked': { limit: 500, windowSeconds: 10 * MINUTE },
     'mail.sign_ups': { limit: 250, windowSeconds: 10 * MINUTE },

@@ -1,4 +1,4 @@
-// The outbox of email: which email to send to which user, never a link or a text.
+// The outbox of email: which email to send to which user, never a link or a text. An email is composed when it is due.
 import { randomUUID } from 'node:crypto';
 import { createJobs, type JobForm } from '../../store/outbox.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,6 +15,7 @@ export type MailJob = Readonly<{
   link?: MailLink | undefined;
   locale?: string | undefined;
   note?: Note | undefined;
+  /** Requested by someone who isn't signed in. */
   isAsked?: boolean;
 }>;
 

@@ -26,6 +26,7 @@ export async function kindOf({ factors }: App, { what }: MailJob, user: User): P
   return hasSecondFactor(await factors.get(id)) ? 'elsewhere' : 'invite';
 }
 
+/** `token`: for the link in the email. */
 type Tried = MailJob & { readonly token: string };
 
 export async function toModel(app: App, job: Tried, kind: Kind, user: User): Promise<LetterModel> {

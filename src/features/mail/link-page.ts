@@ -23,6 +23,7 @@ export function linkPage(host: Host, follow: Readonly<Record<MailLink['purpose']
   const [links, noteDead] = [createMailLinks(host), createNoteDead(host)];
 
   const newUserPath = config.mail?.signUp && SIGN_UP_PATH;
+  /** An undo link can't be requested. */
   const newLinkPaths = { address: config.account && ACCOUNT_PATH, undo: false, new_user: newUserPath };
 
   async function refuse(ctx: Context, link: MailLink | undefined): Promise<void> {

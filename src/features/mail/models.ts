@@ -35,6 +35,7 @@ export type LetterModel = z.infer<typeof letter>;
 const form = { action: Url, csrf: Text };
 
 const ask = z.object({ outcome: z.literal('ask'), ...form });
+/** The same, whatever was typed. */
 const sent = z.object({ outcome: z.literal('sent') });
 
 /** The page at /forgot. Its field is called `username`. */

@@ -1,4 +1,5 @@
-// Sends the emails in the outbox. Users, limits, links and texts are looked up here, so that all requests get the same response.
+// Sends the emails in the outbox. Users, limits, links and texts are looked up here, and not when an email is requested, so that the
+// response to a request is the same for every name and takes the same time.
 import { randomBytes } from 'node:crypto';
 import { TooManyRequests } from '../../limits/limits.ts';
 import { createThrottle } from '../../observability/audit.ts';
@@ -22,6 +23,7 @@ const LIFE_MS = { others: 24 * 60 * MINUTE_MS, asked: 30 * MINUTE_MS };
 
 const DELAYED = { reason: 'delayed', mayPass: true };
 
+/** How long an unresponsive mail server may delay a shutdown. */
 const STOPS_WITHIN_MS = 3000;
 
 type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
@@ -121,6 +123,7 @@ async function keepRefusal({ app, states }: Parts, job: MailJob, address: string
   await states.update(accountId, to).catch(ifUnavailable);
 }
 
+/** Sign-ups leave room for password resets. */
 function sharesOf({ what, isAsked = false }: MailJob): readonly LimitName[] {
   if (!isAsked) return ['sent'];
   return what === 'new_user' || what === 'exists' ? ['sent', 'asked', 'sign_ups'] : ['sent', 'asked'];
