@@ -22,9 +22,9 @@ import { setLanguage } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { refuseMalformed } from './malformed.ts';
 import { observeRequests } from './observe-requests.ts';
-import type { Handler } from './server.ts';
+import type { HandlerSource } from './server.ts';
 
-export function createHandler(host: Host, features: readonly PageParts[]): Handler {
+export function createHandler(host: Host, features: readonly PageParts[]): HandlerSource {
   const { config, pages, limits } = host;
   const { issuer, trustedProxies } = config;
   const app = new Koa();

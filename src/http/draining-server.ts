@@ -7,7 +7,7 @@ import { Server as Acceptor, type Socket } from 'node:net';
 const DRAIN_TIMEOUT_MS = 8000;
 /** When the stop begins, a busy connection's next request may be on its way; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
-/** Requests of one connection that may wait for their response. Only a caller that doesn't read sends more. */
+/** The most requests of one connection that may wait for their response. A caller that reads none would fill the memory. */
 const MAX_PIPELINED = 32;
 /** Node's statuses by error code; any other error is a bad request. */
 const STATUSES: Readonly<Record<string, number>> = {
@@ -39,6 +39,14 @@ export class DrainingServer extends Server {
 
   get openConnections(): number {
     return this.#connections.size;
+  }
+
+  /** Ends connections without traffic for `ms`, unless a request waits for the service. */
+  cutOffUnread(ms: number): void {
+    this.setTimeout(ms, (socket: Socket) => {
+      const isAwaited = (this.#pipelined.get(socket) ?? 0) > 0 && socket.writableLength === 0;
+      if (!isAwaited) socket.destroy();
+    });
   }
 
   /** Drains once, however often it is called. node:cluster calls it too, when the primary stops its workers. */

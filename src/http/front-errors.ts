@@ -1,4 +1,4 @@
-// Errors of code in front of the middleware list, which answers them (429, 503).
+// Errors of the fast path, which runs before Koa. The middleware throws them, so that errors.ts answers them (429, 503, or 500 for a bug).
 import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 

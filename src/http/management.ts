@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import Koa, { type Context, type Middleware } from 'koa';
 import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
+import { replaceUnreadable } from './edge.ts';
 
 /** Which configuration runs, and what is wrong with a file that was rejected. */
 export type ConfigStatus = Readonly<{
@@ -49,6 +50,7 @@ export function createManagementApp({ address, status, metrics, middleware = [] 
   app.silent = true;
   const names = new Set(['localhost', address.host, ...address.hosts].map((name) => name.toLowerCase()));
 
+  app.use(replaceUnreadable);
   app.use(async function answerHealth(ctx, next) {
     ctx.set('Cache-Control', 'no-store');
     const hosts = ctx.req.headersDistinct['host'] ?? [];

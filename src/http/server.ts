@@ -17,7 +17,7 @@ const MAX_CONNECTIONS = 10_000;
 export type Address = Readonly<{ host: string; port: number }>;
 
 /** The part of a Koa app that a listener needs. */
-export type Handler = { callback(): RequestListener };
+export type HandlerSource = { callback(): RequestListener };
 
 export type Listener = ReturnType<typeof createListener>;
 
@@ -30,8 +30,11 @@ export function createListener(name: string, { host, port }: Address, maxConnect
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: SECOND,
   });
-  server.setTimeout(UNREAD_TIMEOUT);
-  server.on('request', (request, response) => handle?.(request, response));
+  server.cutOffUnread(UNREAD_TIMEOUT);
+  server.on('request', (request, response) => {
+    // Node parses a packet to its end, even once the connection has sent too many requests.
+    if (!request.socket.destroyed) handle?.(request, response);
+  });
   // Otherwise a full worker would return connections to the primary, which would pass them on to other full ones.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
   // Idle connections are closed to make room for new ones, long before none is left. Connections with a slow
@@ -45,7 +48,7 @@ export function createListener(name: string, { host, port }: Address, maxConnect
 
   return {
     /** Sends new requests to `next`; those in flight end where they began. Call it before `start`, too. */
-    serve(next: Handler): void {
+    serve(next: HandlerSource): void {
       handle = next.callback();
     },
     /** Resolves with the address in use. Rejects with StartError when it can't be used. */
