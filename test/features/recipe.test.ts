@@ -63,8 +63,8 @@ async function addToLists(folder: string, [running = '', commands = '']: readonl
   const list = (name: string) => path.join(folder, 'src/features', name);
   await edit(
     list('index.ts'),
-    'import type { Declaration }',
-    "import { greeting } from './greeting/feature.ts';\nimport type { Declaration }",
+    'import { access }',
+    "import { greeting } from './greeting/feature.ts';\nimport { access }",
   );
   await edit(list('index.ts'), 'FEATURES = [', 'FEATURES = [greeting, ');
   await edit(list('running.ts'), "  'form-post':", `${running}\n  'form-post':`);
