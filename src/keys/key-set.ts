@@ -1,7 +1,7 @@
 // The signing keys as the rest of the service sees them: which one signs now, and which ones verify. Seals and opens private
 // parts, bound to their kid.
 import type { JWK } from 'jose';
-import { ALGORITHMS } from '../config/signing-algorithms.ts';
+import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import { familyOf } from './families.ts';
 import { type KeyMaterial, toPublicJwk } from './generate-key.ts';
 import {
@@ -11,18 +11,32 @@ import {
   reserveKeys,
   scheduledKeys,
   type NewKey,
+  type PublicJwk,
   type Ring,
   type SealedKey,
 } from './ring.ts';
 import { KeyStoreError, type Vault } from './vault.ts';
 
-type PrivateKey = Readonly<{ kid: string; privateJwk: JWK }>;
+type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
+/** A key that doesn't sign access tokens. */
+type FamilyKey = PrivateKey & { readonly alg: Algorithm };
 
 /** A consistent view of the ring at one time. */
-export type KeySet = Readonly<ReturnType<typeof toKeySet>>;
+export type KeySet = Readonly<{
+  /** Grows by one with every change of the ring. */
+  generation: number;
+  /** The key that signs access tokens: RS256. */
+  active: PrivateKey;
+  /** The keys that sign in the other algorithms, one each. */
+  others: readonly FamilyKey[];
+  /** Keys that will sign access tokens, opened now so that a failure is found early. */
+  reserve: readonly PrivateKey[];
+  /** The keys that JWKS shows and verification accepts: active first, then reserve, then retired. */
+  published: readonly PublicJwk[];
+}>;
 
 /** The ring at `now` (epoch milliseconds). Throws KeyStoreError when no key can sign or a private part can't be opened. */
-export function toKeySet(ring: Ring, now: number, vault: Vault) {
+export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
   const [first, ...families] = ALGORITHMS.map((alg) => familyOf(ring, alg));
   const own = first ?? ring;
   const active = activeKey(own, now);
@@ -34,17 +48,12 @@ export function toKeySet(ring: Ring, now: number, vault: Vault) {
   }
   const reserve = [...scheduled, ...reserveKeys(own)].filter(isSealed);
   return {
-    /** Grows by one with every change of the ring. */
     generation: ring.generation,
-    /** The key that signs access tokens: RS256. */
     active: openKey(active, vault),
-    /** The keys that sign in the other algorithms, one each. */
     others: families
       .flatMap((family) => activeKey(family, now) ?? [])
       .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
-    /** Keys that will sign access tokens, opened now so that a failure is found early. */
     reserve: reserve.map((key) => openKey(key, vault)),
-    /** The keys that JWKS shows and verification accepts: active first, then reserve, then retired. */
     published: publishedKeys(ring, now).map(({ kid, alg, public: jwk }) => toPublicJwk(jwk, kid, alg)),
   };
 }

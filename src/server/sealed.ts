@@ -117,8 +117,8 @@ export function watchSealed(running: Config, atStart: Unopened, store: Store, lo
       found = await tryKeys(wanted, store);
       if (found.message !== undefined) log.warn(found.message);
     } catch (error) {
-      ifUnavailable(error);
       tried = before;
+      ifUnavailable(error);
     }
     return found;
   };
