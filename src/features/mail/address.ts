@@ -35,7 +35,7 @@ function addressAt(state: MailState, { what, at }: Note, { claims }: User): stri
   return what === 'address_changed' ? undefined : mailAddress(next?.from);
 }
 
-/** Signs the user out. Recorded once, by the request that finishes. */
+/** Signs the user out. Recorded once, by the request that finishes; a crash right after `finish` loses the record. */
 async function endSessions(app: App, actor: Actor, accountId: string, finish: () => Promise<boolean>) {
   await app.userEvents.around(newUserEvent(accountId, 'ended'), () => voidAll(app, accountId));
   if (!(await finish())) return false;
@@ -77,7 +77,7 @@ export function createAddressLinks({ app, jobs, states }: Parts) {
       }
       const others = undoable(before, email).filter((one) => one.id !== id);
       const until = verified && { until: app.storeNow() };
-      const change = changes[at] ?? { id, from: email, to: address, ...until };
+      const change = { ...(changes[at] ?? { id, from: email, to: address }), ...until };
       return isCurrent(before, link) ? { changes: [...others, change].slice(-100) } : undefined;
     });
 

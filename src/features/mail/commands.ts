@@ -16,29 +16,28 @@ import { createMailStates } from './state.ts';
 import { CURES, openServer, sendMessage, toFailure } from './transport.ts';
 
 export function registerMail(program: Command, io: CliIo): void {
-  const verbs = program.command('mail').description('test email, and manage email that waits');
+  const verbs = program.command('mail').description('test email, and manage queued email');
   addVerb(verbs, 'test', 'send a test email now')
     .argument('<address>', 'where to send it', checked(addressFault))
     .action((to: string, options: VerbOptions) => test(to, options, io));
-  addListOptions(addVerb(verbs, 'list', 'list email that waits')).action(
-    (options: VerbOptions & ListOptions) =>
-      withUsers(options, io, async ({ store, accounts }) => {
-        const found = (await createMailJobs(store).list()).map(async ({ id, job }) => ({
-          id,
-          email: job.what,
-          user: (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
-          tries: job.failures,
-          since: new Date(job.since).toISOString(),
-        }));
-        const rows = await Promise.all(found);
-        const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
-        await printList(io, options, { rows, columns, none: 'No email waits.' });
-      }),
+  addListOptions(addVerb(verbs, 'list', 'list queued email')).action((options: VerbOptions & ListOptions) =>
+    withUsers(options, io, async ({ store, accounts }) => {
+      const found = (await createMailJobs(store).list()).map(async ({ id, job }) => ({
+        id,
+        email: job.what,
+        user: (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
+        tries: job.failures,
+        since: new Date(job.since).toISOString(),
+      }));
+      const rows = await Promise.all(found);
+      const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
+      await printList(io, options, { rows, columns, none: 'No email is queued.' });
+    }),
   );
-  addVerb(verbs, 'retry', 'try email that waits again now')
+  addVerb(verbs, 'retry', 'retry queued email now')
     .argument('[id]', 'ID of one email; default: all')
     .action(changing(io, 'Retrying'));
-  addVerb(verbs, 'drop', 'delete email that waits')
+  addVerb(verbs, 'drop', 'delete queued email')
     .argument('<id>', 'ID of the email')
     .action(changing(io, 'Dropped'));
 }
@@ -50,7 +49,7 @@ const changing =
     withUsers(options, io, async ({ store }) => {
       const jobs = createMailJobs(store);
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
-      if (id !== undefined && found.length === 0) throw new CommandError(`no email with the ID ${id} waits`);
+      if (id !== undefined && found.length === 0) throw new CommandError(`no queued email has the ID ${id}`);
       const now = store.clock.now();
       // Retrying an email that is being sent would send it twice.
       const free = found.filter(({ job }) => done === 'Dropped' || !job.isHeld || job.notBefore <= now);

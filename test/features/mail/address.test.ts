@@ -210,18 +210,18 @@ describe('an address', () => {
     const user = await newUser(world());
     await postLink(world(), await user.link(newAddress()));
     const [undo, link] = [await linkTo(user.old), await user.link(newAddress())];
-    const goOn: (() => void)[] = [];
+    const releases: (() => void)[] = [];
     delay = async (collection) => {
-      if (collection === 'people') await new Promise<void>((resolve) => goOn.push(resolve));
+      if (collection === 'people') await new Promise<void>((resolve) => releases.push(resolve));
     };
     const first = postLink(world(), link);
-    await until(() => expect(goOn).toHaveLength(1));
+    await until(() => expect(releases).toHaveLength(1));
     const second = postLink(world(), what === 'an undo' ? undo : await user.link(newAddress()));
-    await until(() => expect(goOn).toHaveLength(2));
+    await until(() => expect(releases).toHaveLength(2));
     delay = undefined;
-    goOn[0]?.();
+    releases[0]?.();
     expect(await first).toBe(200);
-    goOn[1]?.();
+    releases[1]?.();
     expect(await second).toBe(what === 'an undo' ? 200 : 410);
     expect(await postLink(world(), undo)).toBe(what === 'an undo' ? 410 : 200);
     expect(await user.claims()).toMatchObject({ email: user.old });

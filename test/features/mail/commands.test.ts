@@ -58,22 +58,17 @@ describe('postern mail', () => {
   });
 
   it.each([
-    ['an id that nothing has', ['drop', 'nothing'], configFile, 'no email with the ID nothing waits'],
+    ['an id that nothing has', ['drop', 'nothing'], configFile, 'no queued email has the ID nothing'],
     ['email that is off', ['test', 'anna@acme.example'], off, 'email is off: set mail'],
-    ['a folder that nobody can create', ['test', 'a@acme.example'], proc, 'not sent (folder): ENOENT'],
-    [
-      'a port that is none',
-      ['test', 'a@acme.example'],
-      port,
-      'mail.server: must be smtp://HOST or smtps://HOST',
-    ],
+    ["a folder that can't be created", ['test', 'a@acme.example'], proc, 'not sent (folder): ENOENT'],
+    ['an invalid port', ['test', 'a@acme.example'], port, 'mail.server: must be smtp://HOST or smtps://HOST'],
   ])('refuses %s', async (_, args, at = '', message) => {
     const { code, stderr } = await postern(['mail', ...args, '--config', at]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(stderr.trim().split('\n').length).toBeLessThan(3);
   });
 
-  it('lists what waits, tries it again, and drops it', async () => {
+  it('lists queued email, retries it, and drops it', async () => {
     await withStore({ folder: path.join(folder, '../data') }, async (store) => {
       const jobs = createMailJobs(store);
       await jobs.add([
@@ -110,7 +105,7 @@ describe('postern mail', () => {
     expect((await verb('mail', 'drop', 'one')).stdout).toBe('Dropped 1 email\n');
     expect(await list()).toMatchObject([{ id: 'two' }]);
     await verb('mail', 'drop', 'two');
-    expect((await verb('mail', 'list')).stderr).toContain('No email waits.');
+    expect((await verb('mail', 'list')).stderr).toContain('No email is queued.');
   });
 });
 
