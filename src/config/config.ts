@@ -36,6 +36,7 @@ export type Client = Omit<
   'scope' | 'defaultScope' | 'applicationType' | 'clientSecret' | 'clientSecrets'
 > & {
   readonly scopes: readonly string[];
+  /** Scopes of a request without `scope`. */
   readonly defaultScopes?: readonly string[] | undefined;
   readonly applicationType: 'web' | 'native';
   readonly secrets: readonly ClientSecret[];
@@ -54,6 +55,7 @@ export type UserEntry = Readonly<{
   claims: Readonly<Record<string, unknown>>;
 }>;
 
+/** The configuration that the service runs with: the values of the file, and those that its references resolve to. */
 export type Config = Omit<
   CamelKeys<ServiceForm>,
   '$schema' | 'store' | 'audit' | 'encryptionKeys' | 'clientsFrom' | 'views'

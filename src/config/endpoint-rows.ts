@@ -23,6 +23,7 @@ export type Row = Called & {
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
   /** Whether browser scripts from an allowed origin may call it. */
   readonly isScriptable: boolean;
+  /** Maximum size of the body, if less than the default. */
   readonly maxBytes?: number;
   /** Whether a sign-in that a feature's page started returns here (oidc/internal-client.ts). */
   readonly isCallback?: boolean;

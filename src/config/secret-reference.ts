@@ -11,6 +11,7 @@ const LARGEST_SECRET_KIB = 64;
 export type SecretFiles = ServiceForm['secret_files'];
 
 type ReferenceSource = Readonly<{
+  /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv | undefined;
   /** Called with every file that is looked for, including missing files. */
   noteFile?: ((file: string) => void) | undefined;

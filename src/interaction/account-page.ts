@@ -131,6 +131,7 @@ export type SectionChange = (ctx: Context, visitor: Visitor, form: Form) => Prom
 export type Section = Readonly<{
   /** The members that it adds to the model of the page. */
   fields: (visitor: Visitor, locale: string) => Promise<Partial<AccountFields>>;
+  /** Its forms, by path below the page. */
   changes?: Readonly<Record<string, SectionChange>>;
 }>;
 

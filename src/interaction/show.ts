@@ -11,10 +11,12 @@ import type { Host } from './host.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
+/** What a way to sign in adds to the sign-in page. */
 export type Way = (
   interaction: OpenInteraction,
 ) => Pick<PageModels['login'], 'passkey' | 'forgotUrl' | 'signUpUrl'>;
 
+/** The initial values of the sign-in form. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
   /** There is no other page to go back to. */
   readonly isOnlyWay?: boolean;

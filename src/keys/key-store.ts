@@ -51,6 +51,7 @@ export class KeyStore {
     this.#options = options;
   }
 
+  /** Uses these settings for the ring from now on. */
   change(settings: Partial<KeySettings>): void {
     this.#options = { ...this.#options, ...settings };
   }
@@ -60,6 +61,7 @@ export class KeyStore {
     return this.#options.now;
   }
 
+  /** The time now, and the configured times. */
   get moment(): Moment {
     return { now: this.now(), timing: this.#options.timing };
   }

@@ -45,6 +45,7 @@ export type Ring = Readonly<{
   installation?: Readonly<{ pepper: string; issuer?: string | undefined }> | undefined;
 }>;
 
+/** `now`: epoch milliseconds. `timing`: seconds. */
 export type Moment = Readonly<{ now: number; timing: Timing }>;
 
 /** The requested ring or change is invalid. */
@@ -97,6 +98,7 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
   });
 }
 
+/** Whether a key of the ring signs, or will sign. */
 export const canSign = (ring: Ring, now: number): boolean =>
   ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 

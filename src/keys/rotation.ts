@@ -14,7 +14,7 @@ const POLL_MS = 4000;
 /** How long a node may sign without the store. Less than an hour, the least time that a retired key outlives its last token. */
 const LEASE_MS = 600_000;
 
-/** The result cancels the timer. */
+/** Calls `fire` once after `delayMs`. The result cancels it. */
 export type Timer = (fire: () => void, delayMs: number) => () => void;
 
 type RotationOptions = Readonly<{
@@ -77,7 +77,7 @@ export class Rotation {
     return keyStore.toKeySet(await runDueSteps(keyStore, undefined, wanted));
   }
 
-  /** Throws before `start`. */
+  /** The ring as last read. Throws before `start`. */
   ring(): Ring {
     if (!this.#ring) throw new Error('the rotation job has not started');
     return this.#ring;

@@ -79,6 +79,7 @@ function stepsOf(key: RingKey, ring: Ring, { now, timing }: Moment): readonly St
   return steps;
 }
 
+/** Publishes `newKey` if the ring has no reserve. Returns the same ring otherwise. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   return reserveKeys(ring).length > 0 ? ring : publish(ring, newKey, { publishedAt: now });
 }

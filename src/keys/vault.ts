@@ -105,7 +105,7 @@ export class Vault {
     return sealed.split('.')[1] !== this.kekId;
   }
 
-  /** Throws VaultError. */
+  /** Seals the same plaintext with the first encryption key. Throws VaultError. */
   rewrap(sealed: string, aad: string): string {
     const plaintext = this.open(sealed, aad);
     const resealed = this.seal(plaintext, aad);

@@ -1,3 +1,5 @@
+// Every limit of the service by name: what is counted, for whom, and what happens without a store.
+//
 // Requests must be cheap to count, so they count against leases (leases.ts). Guesses must be counted exactly: in the shared
 // counter, before anything is compared (attempts.ts).
 //
@@ -86,7 +88,7 @@ export const LIMIT_NAMES: readonly string[] = [...Object.keys(LIMITS), ...SIGN_I
 /** The endpoint where a client presents its secret, and the address that the request comes from. */
 export type ClientPlace = Readonly<{ endpoint: ClientLimit; address: string }>;
 
-/** The client is one of the configuration. */
+/** The caller that exceeded a limit. `client_id`: a client of the configuration. */
 type LimitedRequest = Readonly<{ address?: string | undefined; client_id?: string }>;
 
 export type Limits = ReturnType<typeof limitsOf>;
@@ -219,7 +221,10 @@ function limitsOf(rates: RateLimits, shared: Shared) {
   };
 }
 
-/** Limits that count before anything is looked up or compared. Some resolve a function that takes the count back. */
+/**
+ * Limits that count before anything is looked up or compared. They resolve the new counts (`used`) and `takeBack`; `takeCode` resolves
+ * only that function.
+ */
 function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refuse) {
   async function take(begin: BeginAttempt, request: LimitedRequest, quotas: readonly Quota[]) {
     const { refused, ...taken } = await begin(quotas);
@@ -240,7 +245,7 @@ function fixedLimitsOf({ exact, signIn }: Shared, quotaOf: QuotaOf, refuse: Refu
       return takeInStore({ address }, [quotaOf('links.address', address), ofNetwork]);
     },
 
-    /** `by`: the link or the user. */
+    /** Counts a new password that has to be checked. `by`: the link or the user. */
     takeNewPassword: (by: string, address: string) =>
       takeInStore({ address }, [quotaOf('new_passwords', by)]),
 

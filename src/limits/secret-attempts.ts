@@ -28,6 +28,7 @@ export function createSecretAttempts(begin: BeginAttempt, add: Add, now: Clock) 
       async function asKnown(): Promise<boolean> {
         const isRight = compare();
         client.knownUntil = isRight ? now() + KNOWN_MS : 0;
+        // Before the response, because an attacker may share the address of a known client.
         if (!isRight) await add(quota, 1);
         return isRight;
       }

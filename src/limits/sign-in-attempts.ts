@@ -1,8 +1,9 @@
 // Decides which password attempts are compared and which must wait (docs/decisions/limits.md). Every attempt is counted in the shared
 // counters before the comparison. There are three kinds of places to sign in from:
 //
-//   - A trusted browser has ten failures in a row of its own, whatever happens to the account or at the same address.
-//   - A known address also has ten, within the limits of the address and its network for all accounts.
+//   - A trusted browser, which has a proof that this user signed in from it, has ten failures in a row of its own, whatever happens to
+//     the account or at the same address.
+//   - A known address, from which the user signed in before, also has ten, within the limits of the address and its network for all accounts.
 //   - Unknown places are all others, and a place above that has used up its ten. They share one row of failures for the account:
 //     from the twentieth on, attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import { DAY, HOUR, MINUTE, type Rate } from '../config/notation.ts';
@@ -47,7 +48,7 @@ type SignInAttemptsParts = Readonly<{
   refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => never;
 }>;
 
-/** Seconds until the next attempt. */
+/** Seconds until the next attempt after this many failures in a row. */
 export function waitAfter(failures: number): number {
   if (failures < PACED_FROM) return 0;
   if (failures < SLOWED_FROM) return Math.min(FIVE_MINUTES, 2 ** Math.min(20, failures - PACED_FROM));

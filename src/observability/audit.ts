@@ -94,7 +94,7 @@ export function originOf(state: Readonly<Record<string, unknown>>): Origin {
   };
 }
 
-/** The address by which a request is limited. Without the edge, all requests would share one. */
+/** The address by which a request is limited. Without the edge, all requests would share one: throws TypeError. */
 export function clientAddressOf({ state }: { readonly state: Readonly<Record<string, unknown>> }): string {
   const { address } = originOf(state);
   if (address === undefined) throw new TypeError('the request has not passed the edge');

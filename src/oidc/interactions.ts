@@ -30,8 +30,9 @@ type Login = Issued & {
 
 export type Proved = Readonly<{
   amr: Amr;
-  /** Epoch seconds. */
+  /** Time of the second factor, in epoch seconds. */
   factorAt?: number | undefined;
+  /** The `sessionsSince` of the user's factors: another value ends the session. */
   sessionsSince: number;
 }>;
 

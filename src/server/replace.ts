@@ -101,7 +101,7 @@ function viewsFor(config: Config, old: FirstParts, { views }: Change, { openView
 }
 
 /** `now`: the clock of the store. */
-type Steps = Process & Readonly<{ announce: Announce; onFault: OnFault }>;
+type ApplyParts = Process & Readonly<{ announce: Announce; onFault: OnFault }>;
 
 /** Applies changes to users in the file before the new application serves. `before`: undefined at startup. */
 async function applyUsers(
@@ -118,7 +118,7 @@ async function applyUsers(
     if (fault instanceof UnreadableForm) metrics.count('damaged_records', { kind: fault.collection });
     log.error({ err: fault }, 'skipped a user with invalid data: sign-ins are refused until this is fixed');
   };
-  const steps: Steps = { ...process, now: process.store.clock.now, announce, onFault };
+  const steps: ApplyParts = { ...process, now: process.store.clock.now, announce, onFault };
   const factorsGoOff = config.signIn === undefined && (before === undefined || before.signIn !== undefined);
   if (factorsGoOff) await markAll(factors, onFault);
   await voidChangedCredentials({ before: before?.users ?? [], users }, steps, onFault);
@@ -131,7 +131,7 @@ async function applyUsers(
 /** Ends the sessions of users in the store who can't sign in, because a user in the file has their username. */
 async function endHidden(
   users: Config['users'],
-  { now, states, storedUsers, log, announce, onFault }: Steps,
+  { now, states, storedUsers, log, announce, onFault }: ApplyParts,
 ) {
   const shadowed = await findShadowed(users, storedUsers);
   for (const [storeId, fileId] of shadowed) {
@@ -148,7 +148,7 @@ async function endHidden(
 }
 
 /** Marks users who were removed from the file, even while no process ran. */
-async function markRemoved({ users, clients }: Config, { states, store, announce, onFault }: Steps) {
+async function markRemoved({ users, clients }: Config, { states, store, announce, onFault }: ApplyParts) {
   const removed = await noteAndFindRemoved(users, store.documents, states, onFault);
   const all = clients.map(({ clientId }) => clientId);
   // This revokes nothing, because the file may be an older one, or incomplete.

@@ -3,6 +3,7 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 import { isWhole } from './shape.ts';
 import { type StoredRecord, StoreUnavailable } from './store.ts';
 
+/** The form version of all JSON that this version writes. */
 export const FORM_VERSION = 1;
 
 export type OnDamaged = (kind: string, record: StoredRecord) => void;

@@ -5,7 +5,7 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */
 export type KeyedHash = (value: string) => string;
 
-/** For code that names no bearer values, and for a store without a pepper. */
+/** For code that names no bearer values, and for a store without a pepper. Throws TypeError. */
 export const noHash: KeyedHash = () => {
   throw new TypeError('there is no pepper');
 };

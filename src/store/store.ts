@@ -150,11 +150,11 @@ export interface IndexStore {
 
 export type Count = Readonly<{
   count: number;
-  /** 0 when no window is open. */
+  /** Milliseconds until the window ends; 0 when none is open. */
   resetsInMs: number;
 }>;
 
-/** Counters in fixed windows, atomic across processes. */
+/** Counters in fixed windows, atomic across processes. They expire by themselves. */
 export interface CounterStore {
   /**
    * Adds `by` (may be negative; the count never falls below 0). The first hit opens a window of `windowMs`. With `renew`, every
@@ -205,7 +205,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Ignores StoreUnavailable, and so damaged data, but no bug. */
+/** For a catch: ignores an outage of the store and damaged data. Rethrows any other error, which is a bug. */
 export function ifUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailable)) throw error;
 }

@@ -12,6 +12,7 @@ import { type User, userOfFile } from './user.ts';
 
 /** The sign-in that a session or grant comes from. */
 export type Issued = Readonly<{
+  /** The user's generation at the sign-in (toGeneration). */
   generation: string | undefined;
   /** Epoch seconds. */
   at: number;
@@ -65,6 +66,7 @@ export const MAX_COSTS = 3;
 
 /** The `validAfter` of the user and of their state. */
 type Ends = readonly [number, number];
+/** Changes whenever all sessions and tokens of the user end. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts(parts: AccountsParts) {
@@ -128,7 +130,7 @@ export function createAccounts(parts: AccountsParts) {
       const ofFile = byId.get(typed) ?? byUsername.get(canonicalUsername(typed));
       return ofFile ?? (await storedUsers.findById(typed)) ?? storedUsers.findByUsername(typed);
     },
-    /** Why a user with the right password may not sign in now, if so. `disabled` for an unknown name, too, at the same cost. */
+    /** Why a user with the right password may not sign in now, if so. At the same cost, `disabled` also means an unknown name, another password or a deleted user. */
     async refusalOf({ user }: Found): Promise<'disabled' | 'factors_off' | undefined> {
       const id = user?.id ?? UNUSED_ID;
       // The user is read again: the password may have been changed, or the user deleted, while it was compared.

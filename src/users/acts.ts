@@ -41,7 +41,7 @@ export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, ac
 type Noting = Pick<ActsParts, 'activity' | 'notifiesUsers' | 'storeNow' | 'userEvents'>;
 type Noted = Readonly<{ accountId: string; what: string; place?: Place | undefined }>;
 
-/** Notifies the user. A failure is ignored: the act has happened, and an error page would deny it. */
+/** Notifies the user. An outage is ignored: the act has happened, and an error page would deny it. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
   const { notifiesUsers, storeNow, userEvents } = parts;
   if (!notifiesUsers) return;

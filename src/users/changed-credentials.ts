@@ -12,7 +12,7 @@ import { type AccountState, type AccountStates, laterThan } from './account-stat
 import type { StoredUsers } from './stored-users.ts';
 import { newUserEvent, type UserEvent } from './user-events.ts';
 
-const FILE_USERS = { collection: 'file-people', id: 'all', what: 'the users of the file' };
+const FILE_USERS = { collection: 'file-people', id: 'all', what: 'the users in the file' };
 
 /** Runs `work`, and notifies apps of it by `event`. */
 export type Announce = (event: UserEvent, work: () => Promise<unknown>) => Promise<unknown>;

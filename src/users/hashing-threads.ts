@@ -39,7 +39,7 @@ export function createHashingThreads() {
   }
 
   return {
-    /** Rejects if the hash can't be read, and with PasswordQueueFull. The caller limits the calls, each of which takes a thread. */
+    /** Rejects if the hash can't be read, and with PasswordQueueFull if the thread ends. The caller limits calls: each takes a thread. */
     async verify(passwordHash: string, password: string): Promise<boolean> {
       const [thread = start()] = idle;
       idle.delete(thread);

@@ -14,6 +14,7 @@ const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 export type PasswordContext = Readonly<{
   /** Minimum length, in code points. */
   minLength: number;
+  /** What a password must not consist of: username, email address, service name, host name. */
   names: readonly string[];
 }>;
 

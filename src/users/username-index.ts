@@ -18,6 +18,7 @@ import {
 
 /** The name of the index, and of the collection of documents that lead from a username to an id. */
 export const USERNAMES = 'usernames';
+/** The collection of users, by id. Its stored name is from an earlier version. */
 export const USERS = 'people';
 const MARK = { collection: 'index-marks', id: USERNAMES, what: 'the mark of the index of usernames' };
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -99,6 +99,7 @@ const consent = z.object({
   scopes: z.array(ScopeModel).readonly(),
   /** The APIs that a token will be for, with the scopes asked for now. */
   resources: z.array(ApiModel).readonly(),
+  /** Set if the app is known only by its metadata document. */
   document: DocumentModel.optional(),
 });
 

@@ -52,6 +52,7 @@ export function grantWith(
 /** Documents with the clients that once had `consent: implicit`: their grants without `consent` may be the configuration's. */
 const ONCE_IMPLICIT = 'implicit-clients';
 
+/** Notes the clients that have `consent: implicit` now, for `endImplicitGrants`. Throws StoreUnavailable. */
 export async function noteImplicitClients(clients: readonly Client[], documents: DocumentStore) {
   for (const { clientId, consent } of clients) {
     const isNoted = consent !== 'implicit' || (await documents.get(ONCE_IMPLICIT, clientId));

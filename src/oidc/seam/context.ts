@@ -1,4 +1,5 @@
-// The engine's request context. It corrects the parameters of a request before the engine reads them.
+// The engine's request context. It corrects the parameters of a request before the engine reads them,
+// and builds every URL from the issuer.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type { Context } from 'koa';

@@ -136,7 +136,7 @@ function use(
   return 'consumed';
 }
 
-/** A consumed record stays consumed and has no alias. */
+/** Writes a record and every row that points to it. A consumed record stays consumed and has no alias. */
 function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): SaveResult {
   const old = readRow(tables, id);
   if (old !== undefined) dropRecord(tables, id, old);
@@ -149,7 +149,7 @@ function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: numbe
   return before === undefined ? 'saved' : 'ended';
 }
 
-/** Call it in a transaction only. */
+/** Deletes a record and every row that points to it. Call it in a transaction only. */
 export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void {
   void tables.records.remove(id);
   void tables.expiry.remove([row.expiresAt, 'record', id]);

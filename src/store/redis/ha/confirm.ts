@@ -6,6 +6,7 @@ import { SCRIPTS, type ScriptName } from '../scripts.ts';
 import type { Watch } from './watch.ts';
 import { StoreTakesNoWrites } from '../../store.ts';
 
+/** How long WAIT waits for replicas. */
 const WAIT_MS = 150;
 /** The most scripts before one WAIT. */
 const BATCH = 1000;

@@ -54,6 +54,7 @@ export function createWatch(client: RedisClient, leastReplicas: number) {
   }
 
   return {
+    /** Asks all masters now, then once a second. */
     async start(): Promise<void> {
       timer = setInterval(() => void lookAtAll(), LOOK_EVERY_MS);
       timer.unref();
