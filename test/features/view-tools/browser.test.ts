@@ -79,7 +79,7 @@ const server = createServer((request, response) => {
   const asset = site?.assets.find(rest.join('/'));
   response.setHeader('Content-Security-Policy', CSP);
   if (rest.join('/').startsWith('assets/form-post.')) {
-    // The script would leave the page before it is measured: form-post.test.ts covers it.
+    // The script would leave the page before it is measured: features/form-post/browser.test.ts covers it.
     response.setHeader('Content-Type', 'text/javascript').end();
   } else if (asset) {
     response.setHeader('Content-Type', asset.type).end(asset.body);

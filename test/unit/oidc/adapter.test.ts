@@ -1,4 +1,4 @@
-// Cases that no request can cause; test/flow/stored-data.test.ts checks the contents of the store after each flow.
+// Cases that no request can cause.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
