@@ -8,7 +8,7 @@ const NAME = { collection: 'mail-state', what: 'the email state of a user' };
 /** `from`: the claim that it replaces. It ends when the user's `generation` changes. */
 type Pending = Readonly<{ id: string; address: string; from?: unknown; generation: string | undefined }>;
 
-/** `id`: that of its links. Unless `isDone`, it may have been interrupted. `until`: when `from` stopped to get email (epoch milliseconds). */
+/** `id`: that of its links. Unless `isDone`, it may have been interrupted. `until`: when `to` replaced `from` (epoch milliseconds). */
 type Change = Readonly<{ id: string; to: string; from?: unknown; isDone?: boolean; until?: number }>;
 
 export type MailState = Readonly<{
