@@ -101,7 +101,7 @@ export async function startWatched(): Promise<Place> {
 
 /** Three masters with a replica each. */
 export async function startSharded(): Promise<Place> {
-  const group = await startCluster(DURABLE);
+  const group = await startCluster([...DURABLE, '--cluster-node-timeout', '1000']);
   const promote = async () => {
     const known = await mastersOf(group);
     const replica = pick(group.nodes.filter((node) => !known.includes(node)));
