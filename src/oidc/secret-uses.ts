@@ -2,7 +2,8 @@
 // minute, later ones when the stored time is ten minutes old, so that busy clients don't keep the store busy.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
-import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument } from '../store/documents.ts';
+import { parseForm, type StoredForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'secret-uses';
@@ -30,31 +31,18 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
     return use;
   }
 
-  async function write({ clientId, id }: Use, at: number): Promise<void> {
-    const key = useId(clientId, id);
-    const stored = await documents.get(COLLECTION, key);
-    const form = stored && parseForm(stored.value, WHAT);
-    if (form !== undefined && (usedAt(form) ?? 0) >= at) return;
-    const next = JSON.stringify({ ...form, v: FORM_VERSION, at });
-    // If this loses a race, another process has written as recent a time.
-    await documents.put(COLLECTION, key, next, stored?.version ?? 0);
-  }
-
-  async function writeOrKeep(use: Use): Promise<void> {
-    const { at } = use;
-    try {
-      await write(use, at);
-      use.writtenAt = at;
-    } catch {
-      // The next flush tries again.
-    }
+  async function write(use: Use): Promise<void> {
+    const { clientId, id, at } = use;
+    const place = { collection: COLLECTION, id: useId(clientId, id), what: WHAT };
+    await changeDocument(documents, place, (form) => ((usedAt(form) ?? 0) < at ? { at } : undefined));
+    use.writtenAt = at;
   }
 
   /** Writes uses that are `staleSeconds` newer than the stored time. Never rejects: the next flush repeats a failed write. */
   async function flush(staleSeconds = STALE_SECONDS): Promise<void> {
     const isStale = ({ at, writtenAt }: Use) => at !== writtenAt && at - writtenAt >= staleSeconds;
     const stale = [...uses.values()].filter(isStale);
-    while (stale.length > 0) await Promise.all(stale.splice(0, AT_ONCE).map(writeOrKeep));
+    while (stale.length > 0) await Promise.allSettled(stale.splice(0, AT_ONCE).map(write));
   }
 
   return {
