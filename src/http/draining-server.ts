@@ -17,9 +17,8 @@ const STATUSES: Readonly<Record<string, number>> = {
 };
 
 export class DrainingServer extends Server {
-  readonly #connections = new Set<Socket>();
-  readonly #answers = new Set<ServerResponse>();
-  readonly #pipelined = new WeakMap<Socket, number>();
+  /** Each connection with its open responses, the oldest first. */
+  readonly #open = new Map<Socket, Set<ServerResponse>>();
   readonly #unreadable = new WeakSet<Socket>();
   #answeredAt = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | undefined;
@@ -27,8 +26,8 @@ export class DrainingServer extends Server {
   constructor(options: ServerOptions) {
     super(options);
     this.on('connection', (socket: Socket) => {
-      this.#connections.add(socket);
-      socket.once('close', () => this.#connections.delete(socket));
+      this.#open.set(socket, new Set());
+      socket.once('close', () => this.#open.delete(socket));
     });
     this.on('request', (_request, response) => this.#follow(response));
     this.on('clientError', ({ code = '' }: NodeJS.ErrnoException, socket: Socket) => {
@@ -38,13 +37,13 @@ export class DrainingServer extends Server {
   }
 
   get openConnections(): number {
-    return this.#connections.size;
+    return this.#open.size;
   }
 
   /** Ends connections without traffic for `ms`, unless a request waits for the service. */
   cutOffUnread(ms: number): void {
     this.setTimeout(ms, (socket: Socket) => {
-      const isAwaited = (this.#pipelined.get(socket) ?? 0) > 0 && socket.writableLength === 0;
+      const isAwaited = this.#answersOn(socket).size > 0 && socket.writableLength === 0;
       if (!isAwaited) socket.destroy();
     });
   }
@@ -62,38 +61,36 @@ export class DrainingServer extends Server {
     if (this.#unreadable.has(socket)) return;
     this.#unreadable.add(socket);
     socket.on('error', () => undefined);
-    const open = () => [...this.#answers].filter(({ req }) => req.socket === socket);
-    const last = open().findLast(({ req }) => req.complete);
+    const answers = this.#answersOn(socket);
+    const last = [...answers].findLast(({ req }) => req.complete);
     if (last !== undefined) await new Promise((resolve) => last.once('close', resolve));
-    if (status !== undefined && socket.writable && !open().some(({ headersSent }) => headersSent))
+    if (status !== undefined && socket.writable && ![...answers].some(({ headersSent }) => headersSent))
       socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`);
     socket.destroySoon();
   }
 
   #follow(response: ServerResponse): void {
     const { socket } = response.req;
-    this.#answers.add(response);
-    const waiting = this.#count(socket, 1);
-    if (waiting > MAX_PIPELINED) socket.destroy();
+    const answers = this.#answersOn(socket).add(response);
+    if (answers.size > MAX_PIPELINED) socket.destroy();
     if (this.#closed !== undefined) sayLast(response);
     response.once('close', () => {
-      this.#answers.delete(response);
-      this.#count(socket, -1);
+      answers.delete(response);
       this.#answeredAt = performance.now();
     });
   }
 
-  #count(socket: Socket, change: number): number {
-    const waiting = (this.#pipelined.get(socket) ?? 0) + change;
-    this.#pipelined.set(socket, waiting);
-    return waiting;
+  /** Empty for a connection that is closed. */
+  #answersOn(socket: Socket): Set<ServerResponse> {
+    return this.#open.get(socket) ?? new Set();
   }
 
   async #drain(): Promise<void> {
     // Not http's own close: it disconnects callers between two requests, and stops the deadlines for slow ones.
     const closed = new Promise<void>((resolve) => Acceptor.prototype.close.call(this, () => resolve()));
-    for (const response of this.#answers) sayLast(response);
-    const isQuiet = this.#answers.size === 0 && performance.now() - this.#answeredAt > NEXT_REQUEST_MS;
+    const answers = [...this.#open.values()].flatMap((some) => [...some]);
+    for (const response of answers) sayLast(response);
+    const isQuiet = answers.length === 0 && performance.now() - this.#answeredAt > NEXT_REQUEST_MS;
     if (isQuiet) this.#closeUnused();
     const unused = setInterval(() => this.#closeUnused(), NEXT_REQUEST_MS);
     const deadline = setTimeout(() => this.closeAllConnections(), DRAIN_TIMEOUT_MS);
@@ -107,7 +104,7 @@ export class DrainingServer extends Server {
   #closeUnused(): void {
     this.closeIdleConnections();
     // Connections that browsers open in advance don't count as idle.
-    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.#open.keys()) if (socket.bytesRead === 0) socket.destroy();
   }
 }
 
