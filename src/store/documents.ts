@@ -1,5 +1,5 @@
 // Changes one document of the store safely, even if others do at the same time.
-import { FORM_VERSION, FormFault, parseForm, type StoredForm } from './form.ts';
+import { FORM_VERSION, FormFault, parseForm, type Place, type StoredForm } from './form.ts';
 import type { DocumentStore, StoredDocument } from './store.ts';
 
 /** Called with each document that can't be read. The others are still read. */
@@ -19,13 +19,17 @@ export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-type DocumentName = Readonly<{
-  collection: string;
-  id: string;
-  /** The document's name in errors: "the state of a user". */
-  what: string;
-  newest?: number;
-}>;
+/** `what`: the document's name in errors, such as "the state of a user". */
+type DocumentName = Place & { readonly what: string };
+
+/** Resolves with the members of a document, none if it doesn't exist. Throws StoreUnavailable. */
+export async function readMembers(
+  documents: Pick<DocumentStore, 'get'>,
+  name: DocumentName,
+): Promise<StoredForm> {
+  const document = await documents.get(name.collection, name.id);
+  return document === undefined ? {} : parseForm(document.value, name.what, name);
+}
 
 /**
  * Writes the members that `to` returns and preserves all others, such as those of a newer version. `to` gets an empty form if there is

@@ -12,7 +12,7 @@ export type OnDamaged = (kind: string, record: StoredRecord) => void;
 export type StoredForm = Readonly<Record<string, unknown>>;
 
 /** Names a document. `newest`: the newest form of such documents, if it isn't FORM_VERSION. */
-type Place = Readonly<{ collection: string; id: string; newest?: number }>;
+export type Place = Readonly<{ collection: string; id: string; newest?: number }>;
 
 /** One document can't be read. The request that needs it is answered with 503; a walk over all users skips it. */
 export class FormFault extends StoreUnavailable {}

@@ -1,6 +1,6 @@
 // The state of a user that can change at runtime, for users in the file, too: whether the user is disabled, and since when sessions
 // and tokens are valid. Each request reads it, so a change takes effect on all nodes at once.
-import { changeDocument, readDocuments, type OnUnreadable } from '../store/documents.ts';
+import { changeDocument, type OnUnreadable, readMembers, readDocuments } from '../store/documents.ts';
 import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
@@ -39,16 +39,13 @@ export type AccountStates = ReturnType<typeof createAccountStates>;
 
 export function createAccountStates(documents: DocumentStore) {
   return {
-    async get(accountId: string): Promise<AccountState> {
-      const document = await documents.get(COLLECTION, accountId);
-      return document === undefined ? INITIAL : parseState(accountId, document.value);
-    },
+    get: async (id: string) => toState(id, await readMembers(documents, nameOf(id))),
     getAll: async (ids: readonly string[], onFault?: OnUnreadable) =>
       readDocuments(await documents.getAll(COLLECTION, ids), parseState, onFault),
     /** Resolves the new state. A function is called again if another process wrote in the meantime; undefined changes nothing. */
     async update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState> {
       let state = INITIAL;
-      await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, (form) => {
+      await changeDocument(documents, nameOf(accountId), (form) => {
         state = toState(accountId, form);
         const changed = typeof change === 'function' ? change(state) : change;
         if (changed === undefined) return undefined;
@@ -73,14 +70,14 @@ export const createNoteSignIn =
     await states.update(accountId, (state) => (isNoted(state) ? undefined : { lastSignIn: at }));
   };
 
-const placeOf = (id: string) => ({ collection: COLLECTION, id, newest: FORM_WITH_FACTORS });
-const parseState = (id: string, text: string) => toState(id, parseForm(text, WHAT, placeOf(id)));
+const nameOf = (id: string) => ({ collection: COLLECTION, id, what: WHAT, newest: FORM_WITH_FACTORS });
+const parseState = (id: string, text: string) => toState(id, parseForm(text, WHAT, nameOf(id)));
 
 function toState(id: string, form: StoredForm): AccountState {
   const state = { ...INITIAL, ...form } as AccountState;
   const { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn } = state;
   if (typeof disabled !== 'boolean' || typeof validAfter !== 'number')
-    throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
+    throw new UnreadableForm(WHAT, nameOf(id), 'a member is missing or of another type');
   // A later version wrote it, and uses this form for something else.
   if (Number(form['v']) > FORM_VERSION && hasFactors !== true) throw new NewerForm(WHAT, form['v']);
   return { disabled, validAfter, attemptsSince, credential, removed, hasFactors, lastSignIn };

@@ -2,7 +2,13 @@
 import type { SignInSettings } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { changeDocument, type OnUnreadable, readDocuments, removeDocument } from '../store/documents.ts';
+import {
+  changeDocument,
+  type OnUnreadable,
+  readMembers,
+  readDocuments,
+  removeDocument,
+} from '../store/documents.ts';
 import { isWhole } from '../store/shape.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { CollectionWrite, DocumentStore } from '../store/store.ts';
@@ -126,7 +132,7 @@ async function change(
   beforeWrite: (before: Factors, after: Factors) => Promise<void> = async () => {},
 ): Promise<Factors | undefined> {
   let next: Factors | undefined;
-  await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, async (form) => {
+  await changeDocument(documents, nameOf(accountId), async (form) => {
     const before = toFactors(accountId, form);
     const changed = to(before);
     next = changed && { ...before, ...changed };
@@ -148,10 +154,8 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash) {
     return (await documents.get(OWNERS, key))?.value === accountId;
   }
 
-  async function get(accountId: string): Promise<Factors> {
-    const document = await documents.get(COLLECTION, accountId);
-    return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
-  }
+  const get = async (accountId: string) =>
+    toFactors(accountId, await readMembers(documents, nameOf(accountId)));
 
   const states = createAccountStates(documents);
   /** Marks the account state. Resolves whether the mark changed. */
@@ -238,13 +242,13 @@ export async function markAll(
   await inBatches(ids, mark, onFault);
 }
 
-const parseFactors = (id: string, text: string) =>
-  toFactors(id, parseForm(text, WHAT, { collection: COLLECTION, id }));
+const nameOf = (id: string) => ({ collection: COLLECTION, id, what: WHAT });
+const parseFactors = (id: string, text: string) => toFactors(id, parseForm(text, WHAT, nameOf(id)));
 
 function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
   const own = { ...NO_FACTORS, ...form };
   if (!isWhole(own, ['passkeys', 'recoveryCodes', 'sessionsSince', 'notices']))
-    throw new UnreadableForm(WHAT, { collection: COLLECTION, id }, 'a member is missing or of another type');
+    throw new UnreadableForm(WHAT, nameOf(id), 'a member is missing or of another type');
   return own;
 }
 

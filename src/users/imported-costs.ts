@@ -1,7 +1,7 @@
 // The costs of verifying imported password hashes: each sign-in verifies one hash of each cost (accounts.ts). A cost is written
 // before the first hash that has it, and is never removed.
-import { changeDocument } from '../store/documents.ts';
-import { parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument, readMembers } from '../store/documents.ts';
+import type { StoredForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COSTS = { collection: 'password-costs', id: 'imported', what: 'the costs of imported passwords' };
@@ -12,11 +12,6 @@ export const COSTS_KNOWN_MS = 2 * REMEMBERED_MS;
 
 const toCosts = ({ costs }: StoredForm): readonly string[] => (Array.isArray(costs) ? costs.map(String) : []);
 
-async function readCosts(documents: DocumentStore): Promise<readonly string[]> {
-  const document = await documents.get(COSTS.collection, COSTS.id);
-  return document ? toCosts(parseForm(document.value, COSTS.what, COSTS)) : [];
-}
-
 export function createImportedCosts(documents: DocumentStore, now: Clock) {
   let last: Readonly<{ at: number; costs: Promise<readonly string[]> }> | undefined;
 
@@ -26,7 +21,7 @@ export function createImportedCosts(documents: DocumentStore, now: Clock) {
       const at = now();
       // The clock may be set back.
       if (last === undefined || Math.abs(at - last.at) >= REMEMBERED_MS) {
-        last = { at, costs: readCosts(documents) };
+        last = { at, costs: readMembers(documents, COSTS).then(toCosts) };
         last.costs.catch(() => (last = undefined));
       }
       return last.costs;

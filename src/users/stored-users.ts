@@ -2,7 +2,7 @@
 // users (username-index.ts). No write spans two documents. The user is written first and the name last, so the name's compare-and-set
 // decides which write wins, and a crash leaves at most a user that no name leads to. Deleting leaves a tombstone under the id.
 import { canonicalUsername } from '../config/text.ts';
-import { changeDocument, type OnUnreadable, readDocuments } from '../store/documents.ts';
+import { changeDocument, type OnUnreadable, readMembers, readDocuments } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import {
   type DocumentStore,
@@ -35,10 +35,8 @@ export const withName = (username: string, claims: User['claims']): User['claims
 
 type Change = (before: User) => Partial<Stored> | undefined;
 
-async function readUser(documents: DocumentStore, id: string): Promise<User | undefined> {
-  const document = await documents.get(USERS, id);
-  return document && parseUser(id, document.value);
-}
+const readUser = async (documents: DocumentStore, id: string) =>
+  toUser(id, await readMembers(documents, nameOf(id)));
 
 /** A name that leads to no user, because a removal was interrupted, is free: that user never comes back. */
 async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
@@ -113,7 +111,7 @@ const forAll = (index: IndexStore, act: 'put' | 'remove', entries: UserEntries) 
 async function changeUser({ documents, index }: IndexedStore, id: string, to: Change) {
   let changed: User | undefined;
   let stale: UserEntries = [];
-  await changeDocument(documents, { collection: USERS, id, what: WHAT }, async (form) => {
+  await changeDocument(documents, nameOf(id), async (form) => {
     const before = toUser(id, form);
     const next = before && to(before);
     changed = before && next && userOfStore({ ...before, ...next });
@@ -223,7 +221,8 @@ const toForm = ({ username, passwordHash, groups, claims, validAfter }: Stored) 
   valid_after: validAfter,
 });
 
-const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, { collection: USERS, id }));
+const nameOf = (id: string) => ({ collection: USERS, id, what: WHAT });
+const parseUser = (id: string, text: string) => toUser(id, parseForm(text, WHAT, nameOf(id)));
 
 /** Returns undefined for a user who was deleted or never existed. */
 function toUser(id: string, form: StoredForm): User | undefined {
@@ -237,7 +236,7 @@ function toUser(id: string, form: StoredForm): User | undefined {
     valid_after: validAfter,
   } = form as Partial<ReturnType<typeof toForm>>;
   if (typeof username !== 'string' || typeof validAfter !== 'number')
-    throw new UnreadableForm(WHAT, { collection: USERS, id }, 'a member is missing or of another type');
+    throw new UnreadableForm(WHAT, nameOf(id), 'a member is missing or of another type');
   const named = withName(username, claims);
   return userOfStore({ id, username, passwordHash, groups, claims: named, validAfter });
 }

@@ -1,8 +1,8 @@
 // The sessions and grants of each user, and recent events of the account: two documents for each user, which contain the names of
 // records and their end. They are written with each new record, and bounded: a user with too many loses the oldest.
 import type { SECURITY_EVENTS } from '../config/security-events.ts';
-import { changeDocument, removeDocument } from '../store/documents.ts';
-import { parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument, readMembers, removeDocument } from '../store/documents.ts';
+import type { StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 /** What helps a user to recognize a browser (oidc/place.ts). */
@@ -48,10 +48,8 @@ export type UserIndex = ReturnType<typeof createUserIndex>;
 
 /** `seconds`: the clock of the store, in epoch seconds. */
 export function createUserIndex(documents: DocumentStore, seconds: () => number) {
-  async function read(collection: string, accountId: string): Promise<Lists> {
-    const document = await documents.get(collection, accountId);
-    return toLists(document === undefined ? {} : parseForm(document.value, WHAT));
-  }
+  const read = async (collection: string, id: string) =>
+    toLists(await readMembers(documents, { collection, id, what: WHAT }));
 
   const change = (collection: string, id: string, to: (before: Lists) => Partial<Lists> | undefined) =>
     changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
