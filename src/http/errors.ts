@@ -11,7 +11,7 @@ import type { ClientModel } from '../views/shared-models.ts';
 import type { Pages } from '../views/pages.ts';
 import { FormFault, UnreadableForm } from '../store/form.ts';
 import { StoreRefused, StoreUnavailable } from '../store/store.ts';
-import { createFormRefused, createThrottle } from '../observability/audit.ts';
+import { createThrottle, originOf } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
@@ -32,13 +32,18 @@ type Answer = Readonly<{
 }>;
 
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
-  const formRefused = createFormRefused(audit);
-
   const timesToSay = createThrottle(() => performance.now());
 
   /** A persistent fault affects all requests that need the same data, until an administrator acts. */
   const isRepeated = (error: unknown): boolean =>
     (error instanceof FormFault || error instanceof StoreRefused) && timesToSay(error.message) === undefined;
+
+  /** Records a form that none of our pages sent. */
+  function recordForm({ state }: Context, endpoint: string, { reason }: FormRefusal): void {
+    const times = timesToSay(`${endpoint} ${reason}`);
+    if (times !== undefined)
+      audit.record('form_refused', 'failure', { ...originOf(state), endpoint, reason, times });
+  }
 
   function send(ctx: Context, answer: Answer): void {
     const { status, error, description, retryAfterSeconds } = answer;
@@ -67,7 +72,7 @@ export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): 
       const answer = toAnswer(error, ctx);
       if (error instanceof UnreadableForm) metrics.count('damaged_records', { kind: error.collection });
       const route = routeName({ path: ctx.path, status: answer.status });
-      if (error instanceof FormRefusal) formRefused(ctx.state, route, error.reason);
+      if (error instanceof FormRefusal) recordForm(ctx, route, error);
       if (answer.status >= 500) {
         const failure = { requestId: ctx.state['requestId'], route, err: error };
         // Anyone can send a client_id that can't be looked up now.

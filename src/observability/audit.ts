@@ -76,16 +76,6 @@ export function createThrottle(now: () => number) {
   };
 }
 
-/** Records a form that none of our pages sent, at most once in ten seconds for each endpoint and reason. */
-export function createFormRefused(audit: Audit) {
-  const timesToSay = createThrottle(() => Date.now());
-  return (state: Readonly<Record<string, unknown>>, endpoint: string, reason: 'csrf' | 'origin'): void => {
-    const times = timesToSay(`${endpoint} ${reason}`);
-    if (times === undefined) return;
-    audit.record('form_refused', 'failure', { ...originOf(state), endpoint, reason, times });
-  };
-}
-
 export function originOf(state: Readonly<Record<string, unknown>>): Origin {
   const { clientAddress, requestId } = state;
   return {
