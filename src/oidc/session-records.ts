@@ -6,12 +6,8 @@ import { type AdapterParts, createAdapter } from './adapter.ts';
 import { createRecordForm } from './record-payload.ts';
 import { SESSION, toEnded } from './user-sessions.ts';
 
-/** `oldId`: the session that this one follows. `listed`: the `loginTs` in the user's list. `usedAt`: last save, in epoch seconds. */
-type SessionPayload = AdapterPayload & {
-  readonly oldId?: string;
-  readonly listed?: number;
-  readonly usedAt?: number;
-};
+/** `oldId`: the session that this one follows. */
+type SessionPayload = AdapterPayload & { readonly oldId?: string };
 
 export function createSessionAdapter(parts: AdapterParts): Adapter {
   const { records, hash, userLists, clock } = parts;

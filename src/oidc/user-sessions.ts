@@ -40,7 +40,7 @@ type SessionsParts = RecordParts & {
 export type FoundSession = Readonly<{
   uid: string;
   record: StoredRecord;
-  session: AdapterPayload & { readonly usedAt?: number };
+  session: AdapterPayload;
 }>;
 
 export type UserSessions = ReturnType<typeof createUserSessions>;

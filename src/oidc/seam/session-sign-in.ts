@@ -18,7 +18,11 @@ type KeptOfSignIn = {
 
 declare module 'oidc-provider' {
   interface Session extends KeptOfSignIn {}
-  interface AdapterPayload extends KeptOfSignIn {}
+  /** `listed`: the `loginTs` in the user's list. `usedAt`: when the session was last saved, in epoch seconds. */
+  interface AdapterPayload extends KeptOfSignIn {
+    listed?: number | undefined;
+    usedAt?: number | undefined;
+  }
   /** A grant gets its generation when it is created. */
   interface Grant extends Pick<KeptOfSignIn, 'generation'> {}
 }
