@@ -73,8 +73,7 @@ function front(parts: EngineApp, documents: CachedDocuments): ReturnType<NonNull
     if (!answer || !isUsual || !isPlain(request)) return false;
     await beginningOfBody(request);
     const { socket, headers } = request;
-    if (socket.remoteAddress === undefined) return false;
-    const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString());
+    const address = clientAddress(String(socket.remoteAddress), headers['x-forwarded-for']?.toString());
     const state = { requestId: randomUUID(), clientAddress: address };
     const send = createSend(path, response, state.requestId);
     try {
