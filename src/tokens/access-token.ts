@@ -93,7 +93,7 @@ export function createAccessTokens(
       if (!isPossible(claims.aud, isMachineToken(claims) ? claims.exp - claims.iat : 0)) return undefined;
       // Shared between callers, so it is frozen.
       Object.freeze(claims.aud);
-      verified.add(jwt, Object.freeze(claims));
+      verified.set(jwt, Object.freeze(claims));
       return isCurrent(claims, time) ? claims : undefined;
     } catch (error) {
       // Only "this token is bad" may become undefined; anything else is a fault and must be seen.

@@ -108,13 +108,13 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     const { refused: reason, hasFailed } = fetched;
     report(clientId, before, reason, hasFailed);
     if (hasFailed) {
-      pauses.add(clientId, { until: at + FAILED_MS, failure: reason });
+      pauses.set(clientId, { until: at + FAILED_MS, failure: reason });
       throw documentUnavailable(reason, FAILED_MS);
     }
     const refusedAt = before?.refusedAt ?? at;
     const goesOn = before?.isUsed === true && at < refusedAt + CONFIRMED_MS;
     const left = goesOn ? { ...before, refusedAt } : undefined;
-    pauses.add(clientId, { until: at + REFUSED_MS, left });
+    pauses.set(clientId, { until: at + REFUSED_MS, left });
     if (left) await kept.save(left);
     else if (before) await kept.remove(clientId);
     return left;

@@ -68,7 +68,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
     findTrusted,
     async find(clientId: string): Promise<KeptDocument | undefined> {
       const kept = findTrusted(clientId) ?? (await read(clientId));
-      if (kept) copies.add(clientId, kept);
+      if (kept) copies.set(clientId, kept);
       else copies.delete(clientId);
       return kept;
     },
@@ -92,7 +92,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts) {
         // A document in use is kept for as long as a token of its client may live.
         ttlSeconds: Math.max(1, graceSeconds, rest.isUsed ? parts.tombstoneSeconds : 0),
       });
-      copies.add(clientId, kept);
+      copies.set(clientId, kept);
     },
     async remove(clientId: string): Promise<void> {
       copies.delete(clientId);
