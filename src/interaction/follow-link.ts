@@ -1,7 +1,7 @@
 // Follows a one-time link, by its purpose. The form is checked first, so that a refused one doesn't use up the link.
 import type { Context } from 'koa';
 import { clientAddressOf } from '../observability/audit.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import { ifUnavailable } from '../store/store.ts';
 import { setEmail, setPassword } from '../users/acts.ts';
 import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
@@ -45,11 +45,8 @@ const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
 });
 
 /** Waits for the work after a success: an outage of the store must not turn the success into a failure. */
-export async function tidyUp(...work: readonly Promise<unknown>[]): Promise<void> {
-  for (const result of await Promise.allSettled(work)) {
-    if (result.status === 'rejected' && !(result.reason instanceof StoreUnavailable)) throw result.reason;
-  }
-}
+export const tidyUp = (...work: readonly Promise<unknown>[]) =>
+  Promise.all(work.map((one) => one.catch(ifUnavailable)));
 
 export function createFollowLink(host: Host, firstFactor: FirstFactor | undefined) {
   const { config, links, makePassword } = host;
