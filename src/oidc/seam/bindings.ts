@@ -3,9 +3,7 @@ import Provider from 'oidc-provider';
 import type { BrowserBinding } from '../browser-binding.ts';
 
 type BoundToken = Readonly<{ expiresWithSession?: boolean; sessionUid?: string; accountId?: string }>;
-export type BoundModel = {
-  readonly find: (this: BoundModel, value: string, options?: object) => Promise<BoundToken | undefined>;
-};
+export type BoundModel = { find: (value: string, options?: object) => Promise<BoundToken | undefined> };
 
 /**
  * A code or a token that ends with its session needs a live session of the same user. The engine also requires the session's grant for the
@@ -14,21 +12,19 @@ export type BoundModel = {
  */
 export function bindToSession(model: BoundModel, provider: Provider): void {
   const { find } = model;
-  Object.defineProperty(model, 'find', {
-    async value(this: BoundModel, value: string, options?: object) {
-      const token = await find.call(this, value, { ...options, ignoreSessionBinding: true });
-      if (token?.expiresWithSession !== true) return token;
-      const session = await provider.Session.findByUid(token.sessionUid ?? '');
-      return session !== undefined && session.accountId === token.accountId ? token : undefined;
-    },
-  });
+  model.find = async function findBound(value, options) {
+    const token = await find.call(this, value, { ...options, ignoreSessionBinding: true });
+    if (token?.expiresWithSession !== true) return token;
+    const session = await provider.Session.findByUid(token.sessionUid ?? '');
+    return session !== undefined && session.accountId === token.accountId ? token : undefined;
+  };
 }
 
 type Marked = Readonly<{ uid: string; browser?: string }>;
-export type BoundInteraction = Readonly<{
-  prototype: Marked & { destroy: () => Promise<void> };
-  find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
-}>;
+export type BoundInteraction = {
+  find: (id: unknown, options?: object) => Promise<Marked | undefined>;
+  readonly prototype: { destroy: (this: Marked) => Promise<void> };
+};
 
 /**
  * At resume, the engine finds an interaction only in the browser that began it. The cookies of the interaction are removed with it.
@@ -36,15 +32,13 @@ export type BoundInteraction = Readonly<{
  */
 export function bindToBrowser(model: BoundInteraction, browsers: BrowserBinding): void {
   const { find } = model;
-  Object.defineProperty(model, 'find', {
-    async value(this: BoundInteraction, id: unknown, options?: object) {
-      const found = await find.call(this, id, options);
-      const { ctx } = Provider;
-      return found && (ctx === undefined || browsers.isOf(ctx, found)) ? found : undefined;
-    },
-  });
+  model.find = async function findInBrowser(...args) {
+    const found = await find.apply(this, args);
+    const { ctx } = Provider;
+    return found && (ctx === undefined || browsers.isOf(ctx, found)) ? found : undefined;
+  };
   const { destroy } = model.prototype;
-  model.prototype.destroy = async function end(this: Marked) {
+  model.prototype.destroy = async function end() {
     await destroy.call(this);
     const { ctx } = Provider;
     if (ctx === undefined) return;
