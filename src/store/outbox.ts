@@ -26,6 +26,8 @@ type Schedule = Readonly<{
   failures: number;
   /** A try is under way, or its process ended during it. */
   isHeld?: boolean;
+  /** Code of the reason why the last try failed. */
+  lastError?: string;
 }>;
 
 type Queued<Job> = Job & Schedule;
@@ -167,7 +169,9 @@ export function createOutbox<Job>(jobs: ReturnType<typeof createJobs<Job>>, now:
 
   async function fail(found: Found<Job>, failure: JobFailure): Promise<void> {
     const isLast = !failure.mayPass || found.job.failures >= kind.waitsMs.length;
-    if (await (isLast ? jobs.remove(found) : jobs.change(found, { isHeld: false })))
+    if (
+      await (isLast ? jobs.remove(found) : jobs.change(found, { isHeld: false, lastError: failure.reason }))
+    )
       kind.failed(found.job, failure, isLast);
   }
 

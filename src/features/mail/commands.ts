@@ -27,10 +27,11 @@ export function registerMail(program: Command, io: CliIo): void {
         email: job.what,
         user: (await accounts.lookUp(job.accountId ?? ''))?.username ?? job.accountId,
         tries: job.failures,
+        last_error: job.lastError ?? '',
         since: new Date(job.since).toISOString(),
       }));
       const rows = await Promise.all(found);
-      const columns = ['id', 'email', 'user', 'tries', { key: 'since', isTime: true }] as const;
+      const columns = ['id', 'email', 'user', 'tries', 'last_error', { key: 'since', isTime: true }] as const;
       await printList(io, options, { rows, columns, none: 'No email is queued.' });
     }),
   );

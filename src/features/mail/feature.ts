@@ -4,7 +4,7 @@ import { domainToASCII } from 'node:url';
 import * as z from 'zod';
 import { group } from '../../config/camel-keys.ts';
 import { ACCOUNT_PATH, PAGE } from '../../config/endpoint-rows.ts';
-import { DAY, HOUR, MINUTE } from '../../config/notation.ts';
+import { DAY, MINUTE } from '../../config/notation.ts';
 import type { Rule } from '../../config/rules.ts';
 import { emptyFault, labelFault, secretReference, text } from '../../config/text.ts';
 import { quoted } from '../../config/yaml.ts';
@@ -140,8 +140,7 @@ export const mail = {
     'mail.address': { limit: 5, windowSeconds: 10 * MINUTE },
     'mail.network': { limit: 50, windowSeconds: 10 * MINUTE },
     // Per mailbox, for email that anyone can request. Counted before sending; email above these limits isn't sent.
-    'mail.recipient': { limit: 3, windowSeconds: HOUR },
-    'mail.recipient_day': { limit: 10, windowSeconds: DAY },
+    'mail.recipient': { limit: 3, windowSeconds: 30 * MINUTE },
     'mail.changes': { limit: 10, windowSeconds: DAY },
     'mail.notices': { limit: 20, windowSeconds: DAY },
     // These only delay email. Email that anyone can request can't use up the limit of all email.

@@ -26,7 +26,7 @@ const DELAYED = { reason: 'delayed', mayPass: true };
 /** How long an unresponsive mail server may delay a shutdown. */
 const STOPS_WITHIN_MS = 3000;
 
-type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'recipient_day' | 'notices';
+type LimitName = 'sent' | 'asked' | 'sign_ups' | 'recipient' | 'notices';
 
 /** Counts an email. Resolves false if that exceeds a limit. Throws StoreUnavailable. */
 function take({ limits }: App, subject: string, names: readonly LimitName[]): Promise<boolean> {
@@ -72,7 +72,7 @@ async function addLetters(parts: Parts, job: MailJob & { since: number }): Promi
     if (reader === undefined) continue;
     // Sign-up emails must not use up the limit of password resets.
     const subject = `${job.what} ${mailboxOf(reader.address)}`;
-    const mayHave = await take(parts.app, subject, ['recipient', 'recipient_day']);
+    const mayHave = await take(parts.app, subject, ['recipient']);
     const ttlSeconds = Math.max(1, Math.ceil((job.since + LIFE_MS.asked - parts.app.storeNow()) / 1000));
     const typed = { ...TYPED, ttlSeconds, key: letter.id, payload: JSON.stringify({ link }) };
     if (mayHave && link) await parts.app.store.records.save(typed);
@@ -98,8 +98,9 @@ async function sendLetter(parts: Parts, job: MailJob & { failures: number }): Pr
   if (reader === undefined) return 'done';
   const { user, address: to } = reader;
   const kind = await kindOf(app, job, user);
-  // Counted at the first try only: retries during an outage must not use up the user's limit.
-  if (note !== undefined && failures === 1 && !(await take(app, accountId, ['notices']))) {
+  // Counted at the first try only: retries during an outage must not use up the user's limit. Each kind has its own, because strangers
+  // cause some of them.
+  if (note !== undefined && failures === 1 && !(await take(app, `${kind} ${accountId}`, ['notices']))) {
     record(parts, kind, accountId, 'limited');
     return 'done';
   }

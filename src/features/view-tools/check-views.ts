@@ -45,8 +45,12 @@ function rawOutput(files: Files): ViewFault[] {
   });
 }
 
-/** Fields of the model that a form must send. */
-const TOKENS = ['csrf', 'xsrf'];
+/** Fields of the model that a template must print, and what happens otherwise. */
+const PRINTED = {
+  csrf: 'its forms are rejected',
+  xsrf: 'its forms are rejected',
+  link: 'the email is sent as plain text',
+};
 
 function renderFaults(
   options: ViewCheckOptions,
@@ -80,9 +84,10 @@ function renderFaults(
     }
   }
   for (const { name, model } of PAGE_STATES) {
-    const token = TOKENS.find((field) => JSON.stringify(model).includes(`"${field}":`));
-    if (token !== undefined && !read.has(`${name} ${token}`))
-      faults.push({ file: `${name}.ejs`, message: `does not print ${token}: its forms are rejected` });
+    for (const [field, result] of Object.entries(PRINTED)) {
+      if (JSON.stringify(model).includes(`"${field}":`) && !read.has(`${name} ${field}`))
+        faults.push({ file: `${name}.ejs`, message: `does not print ${field}: ${result}` });
+    }
   }
   return faults;
 }

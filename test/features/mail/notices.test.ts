@@ -7,13 +7,21 @@ import { composeLetter } from '../../../src/features/mail/letter.ts';
 import { sendMessage } from '../../../src/features/mail/transport.ts';
 import { checkViews } from '../../../src/features/view-tools/check-views.ts';
 import { createViews } from '../../../src/views/views.ts';
-import { until } from '../../world/clock.ts';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import EN from '../../../views/locales/en.json' with { type: 'json' };
+import { openAccount } from '../../world/account-page.ts';
+import { fieldOf } from '../../world/browser.ts';
+import { HOUR, moveClock, standingClock, until } from '../../world/clock.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { begin, newBrowser } from '../../world/person.ts';
+import { begin, newBrowser, tryPassword } from '../../world/person.ts';
+import { codeFor, factorsOf } from '../../world/second-factors.ts';
+import { limitsOf } from '../../world/stored.ts';
 import { putFile, tempFolder } from '../../world/temp-folder.ts';
+import { GENEROUS, PEOPLE } from '../../world/world.ts';
 import { startMailServer, toLetter } from './mail-server.ts';
-import { addPeople, askFor, idOfStored, quiet, signInWith } from './people.ts';
+import { addPeople, askFor, idOfStored, OLD_PASSWORD, quiet, signInWith } from './people.ts';
 
+const TEXTS: Readonly<Record<string, string>> = EN;
 const server = await startMailServer();
 afterAll(() => server.stop());
 
@@ -51,6 +59,10 @@ describe('notices', () => {
     await quiet(world());
     // One was sent above.
     expect(server.letters).toHaveLength(19);
+    // Whoever knows the password can cause these, and silences no other notice by it (T1).
+    const changed = { what: 'password_changed', accountId: idOfStored('anna') } as const;
+    await jobs.add([{ id: 'changed', ...changed, note: { ...note, what: 'password_changed' } }]);
+    await until(() => expect(server.letters).toHaveLength(20));
     // One record for all within ten seconds.
     const limited = world()
       .recorded.audit('mail')
@@ -90,6 +102,65 @@ describe('notices', () => {
   });
 });
 
+describe('notices of what a user does, and of what a stranger tries', () => {
+  const sign_in = { one_time_codes: true, recovery_codes: 10, enrolment: 'self' };
+  const world = useWorld({ config: { ...GENEROUS, mail: server.mail, account: true, sign_in } });
+  standingClock();
+  beforeAll(() => addPeople(world()));
+
+  const subjectsTo = (address: string) => server.sentTo(address).map(({ headers }) => headers['subject']);
+  const subjectOf = (kind: string) => TEXTS[`mail.${kind}.subject`]?.replace('{{name}}', 'Postern');
+  async function untilSent(address: string, kinds: readonly string[]) {
+    const expected = new Set(kinds.map(subjectOf));
+    await until(() => expect(new Set(subjectsTo(address))).toEqual(expected));
+  }
+  /** Returns the browser and the page for the second factor. */
+  async function reachStep(password: string) {
+    const { browser, page } = await begin(world(), { prompt: 'login' });
+    return { browser, page: await browser.submit(page, '/login', { username: 'lou', password }) };
+  }
+
+  it('has one for a new password, each change of factors, a used recovery code and guesses', async () => {
+    server.letters.splice(0);
+    const [lou, password] = ['lou@acme.example', 'a-new-password-of-lou'];
+    const own = newBrowser(world());
+    const account = await openAccount(world(), own, { username: 'lou', password: OLD_PASSWORD });
+    await own.submit(account, '/password', { current: OLD_PASSWORD, password, again: password });
+    const url = `${world().issuer}/account/factors`;
+    const add = await own.open(`${url}?add=one_time_code`);
+    const made = await own.submit(add, '/add', { code: codeFor(add), sealed: fieldOf(add, 'sealed') });
+    const [recoveryCode = ''] = /[\dA-Z]{4}(?:-[\dA-Z]{4}){5}/.exec(made.text) ?? [];
+    const first = ['password_changed', 'factor_added', 'recovery_codes_made'];
+    await untilSent(lou, first);
+    const lost = await reachStep(password);
+    await lost.browser.submit(lost.page, '/code', { recovery_code: recoveryCode });
+    await untilSent(lou, [...first, 'new_browser', 'recovery_code_used']);
+    server.letters.splice(0);
+    const factors = await factorsOf(world());
+    await factors.change(idOfStored('lou'), ({ oneTimeCode }) => ({
+      oneTimeCode: oneTimeCode && { ...oneTimeCode, failures: 79 },
+    }));
+    const guesser = await reachStep(password);
+    await guesser.browser.submit(guesser.page, '/code', { code: '000000' });
+    await untilSent(lou, ['codes_failed']);
+    await own.submit(await own.open(url), '/remove', { id: 'one-time-codes' });
+    await untilSent(lou, ['codes_failed', 'factor_removed']);
+  });
+
+  it('has one for passwords that failed until the limit', async () => {
+    const limits = await limitsOf(world());
+    const { validAfter } = await createAccountStates(world().openedStore.documents).get(PEOPLE.alice);
+    const attempt = { account: PEOPLE.alice, since: `0.${validAfter}.0`, exists: true, device: undefined };
+    for (let count = 1; count < 80; count += 1) {
+      moveClock(HOUR);
+      await limits.takeSignInAttempt({ ...attempt, address: `203.0.${count}.7` });
+    }
+    moveClock(HOUR);
+    await tryPassword(world(), 'alice', 'wrong');
+    await untilSent('alice@example.com', ['passwords_failed']);
+  });
+});
+
 describe("an operator's views (ML-24)", () => {
   const [issuer, link] = ['https://id.example', 'https://id.example/interaction/link/abc'];
   function compose(files: Readonly<Record<string, string>>, name = 'Acme', locale = 'en') {
@@ -117,9 +188,10 @@ describe("an operator's views (ML-24)", () => {
     expect(Object.keys(sent?.headers ?? {}).toSorted()).toEqual(names.split(' '));
   });
 
-  it('without the link are left out', () => {
-    const { html, text } = compose({ 'letter.ejs': '<p>Hello</p>' }).letter;
-    expect([html, text.includes(link)]).toEqual([undefined, true]);
+  it('without the link are left out, and `views check` says so', () => {
+    const { faults, letter } = compose({ 'letter.ejs': '<p>Hello</p>' });
+    expect([letter.html, letter.text.includes(link)]).toEqual([undefined, true]);
+    expect(faults).toContain('"file":"letter.ejs","message":"does not print link: ');
   });
 
   it('may lack texts, which are then ours, as may placeholders, which `views check` names', () => {
