@@ -2,12 +2,9 @@
 // own defaults runs.
 import type { Configuration } from 'oidc-provider';
 import type { Lifetimes } from '../config/config.ts';
-import { ID_TOKEN_SECONDS, type TimingSettings, toTimingInput } from '../config/key-times.ts';
+import { ID_TOKEN_SECONDS, SKEW_SECONDS, type TimingSettings, toTimingInput } from '../config/key-times.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
-
-/** A tombstone outlives every token of its grant by the tolerated clock difference: two minutes each way. */
-const SKEW_SECONDS = 240;
 
 /** A client redeems a code at once (RFC 6749 §4.1.2). */
 const CODE_SECONDS = 60;
@@ -51,6 +48,7 @@ export function createTombstoneSeconds(): (config: TimingSettings) => number {
     const { accessToken } = toTimingInput(config);
     // The grant's own record lives longest of all.
     longest = Math.max(longest, accessToken, ...Object.values(config.lifetimes));
-    return longest + SKEW_SECONDS;
+    // A tombstone outlives every token of its grant, on all nodes.
+    return longest + 2 * SKEW_SECONDS;
   };
 }

@@ -1,6 +1,7 @@
 // The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys need a new instance. Revocation,
 // accounts and grants are checked elsewhere.
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
+import { SKEW_SECONDS } from '../config/key-times.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -30,13 +31,10 @@ const MOST_TOKENS = 2000;
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
 const TYPE = 'at+jwt';
 
-/** The tolerated clock difference between two nodes: two minutes each way. */
-const LEEWAY_SECONDS = 240;
-
-/** jose compares `iat` with the clock only where a `maxTokenAge` is set. */
+/** jose compares `iat` with the clock only where a `maxTokenAge` is set. The clocks of both nodes may be off. */
 function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
   const seconds = Math.floor(time / 1000);
-  return exp > seconds && iat <= seconds + LEEWAY_SECONDS;
+  return exp > seconds && iat <= seconds + 2 * SKEW_SECONDS;
 }
 
 const isText = (value: unknown) => typeof value === 'string';
