@@ -68,12 +68,8 @@ export function createFindRefusal(config: ScopeSettings, audiences: AudienceRule
 export const knownScopes = (config: ScopeSettings): ReadonlySet<string> =>
   new Set([...userScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 
-type Wanted = Readonly<{
-  /** Undefined if the configuration has no such client. */
-  client: Client | undefined;
-  resource?: string | undefined;
-  isForUser: boolean;
-}>;
+/** `client`: undefined if the configuration has no such client. */
+type Wanted = Pick<Asked, 'resource' | 'isForUser'> & { readonly client: Client | undefined };
 
 /**
  * Default scopes of a request without `scope` (RFC 6749 §3.3) where a grant begins: at the authorization endpoints and at
