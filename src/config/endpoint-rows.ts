@@ -1,4 +1,4 @@
-// Types of the rows of endpoints (endpoints.ts) and grants (grants.ts), and the values that rows share.
+// Types of the rows of endpoints and grants (endpoints.ts), and the values that rows share.
 
 /** The limit that a client's requests and failures count against. */
 export type ClientLimit = 'token' | 'introspection' | 'revocation';

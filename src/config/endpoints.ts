@@ -1,4 +1,5 @@
-// The table of all paths that are served. The engine mounts its routes from it; the edge, CORS, limits, errors and metrics use it.
+// The table of all paths that are served, and the grants of the token endpoint. The engine mounts its routes from it; the edge, CORS,
+// limits, errors and metrics use it.
 import { list } from '../features/index.ts';
 import {
   BROWSER,
@@ -10,6 +11,7 @@ import {
   PAGE,
   PROGRAM,
   type Row,
+  type UserGrant,
 } from './endpoint-rows.ts';
 
 export const PARTS: Readonly<Record<string, string>> = {
@@ -115,3 +117,21 @@ export function clientLimitsOf(route: string | undefined): readonly [limit: Clie
   const limit = endpoint?.caller === 'client' ? endpoint.limit : 'token';
   return [limit, endpoint?.publicLimit ?? limit];
 }
+
+const declared: readonly UserGrant[] = list('grants');
+
+export const GRANT_TYPES: readonly string[] = [
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  ...declared.map(({ type }) => type),
+];
+
+export const USER_GRANTS: readonly UserGrant[] = [
+  { type: 'authorization_code', begins: 'authorization', resumes: 'resume' },
+  ...declared,
+];
+
+/** Finds a grant by the engine's route where an app requests it. */
+export const grantBegunAt = (route: string): UserGrant | undefined =>
+  USER_GRANTS.find(({ begins }) => begins === route);

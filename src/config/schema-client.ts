@@ -4,7 +4,7 @@ import { fold } from '../features/index.ts';
 import { camelKeys } from './camel-keys.ts';
 import { clientIdUrlFault, isUrlClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './notation.ts';
-import { GRANT_TYPES } from './grants.ts';
+import { GRANT_TYPES } from './endpoints.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';

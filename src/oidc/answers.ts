@@ -2,8 +2,7 @@
 // same headers.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { callerOf } from '../config/endpoints.ts';
-import { grantBegunAt, GRANT_TYPES } from '../config/grants.ts';
+import { callerOf, grantBegunAt, GRANT_TYPES } from '../config/endpoints.ts';
 import { userScopes, type Config } from '../config/config.ts';
 import { joinParts } from '../features/index.ts';
 import type { Parts } from '../features/parts.ts';

@@ -2,7 +2,7 @@
 // different user. The engine's page is unstyled, and without JavaScript it shows only a button.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
-import { USER_GRANTS } from '../config/grants.ts';
+import { USER_GRANTS } from '../config/endpoints.ts';
 import type { App } from './app.ts';
 import { recordSignOut } from './engine-events.ts';
 import { cookiesOf, setCookies, SIGNED } from './cookie-names.ts';

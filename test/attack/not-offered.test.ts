@@ -2,8 +2,7 @@
 // that the configuration can enable, they have no endpoint, no effect and no setting.
 import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { ENDPOINT_TABLE } from '../../src/config/endpoints.ts';
-import { GRANT_TYPES } from '../../src/config/grants.ts';
+import { ENDPOINT_TABLE, GRANT_TYPES } from '../../src/config/endpoints.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { signIn } from '../world/app.ts';
 import { DEFAULT_SCOPE, REDIRECT_URIS, VERIFIER } from '../world/authorization-request.ts';

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { checkClients } from '../../config/check-clients.ts';
 import type { Client } from '../../config/config.ts';
-import { parseJson } from '../../config/json.ts';
+import { parseJson } from '../../config/document.ts';
 import { isRecord, parse } from '../../config/parse-fields.ts';
 import { formatPath, type Path } from '../../config/problems.ts';
 import { toClient } from '../../config/resolve.ts';
