@@ -1,8 +1,9 @@
 // Reads files that the administrator names, and parses YAML or JSON into plain data, with the position of each value.
+import { isUtf8 } from 'node:buffer';
 import { constants } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import type { Located, ProblemList } from './problems.ts';
+import { type Located, orReport, type ProblemList, ValueFault } from './problems.ts';
 import { DEEPEST, locateIn, parseYaml } from './yaml.ts';
 
 // 10,000 users with 20 groups each take 4.4 MB.
@@ -22,19 +23,15 @@ export async function readDocument(
   problems: ProblemList,
   reportUnreadable = (message: string) => problems.add({ file, message }),
 ): Promise<SourceDocument | undefined> {
-  const source = await readText(file, reportUnreadable);
+  const source = await orReport(readText(file), reportUnreadable);
   return source === undefined ? undefined : parseSource(file, source, problems);
 }
 
-/** Resolves the text of a file, or undefined after reporting why it can't be read. */
-export async function readText(file: string, report: (message: string) => void): Promise<string | undefined> {
-  try {
-    const { content } = await readRegular(file, LARGEST_KIB);
-    return new TextDecoder('utf-8', { fatal: true }).decode(content);
-  } catch (error) {
-    report(readFault(error));
-    return undefined;
-  }
+/** Throws ValueFault. */
+export async function readText(file: string): Promise<string> {
+  const { content } = await readRegular(file, LARGEST_KIB);
+  if (!isUtf8(content)) throw new ValueFault('is not UTF-8 text');
+  return new TextDecoder().decode(content);
 }
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
@@ -78,27 +75,24 @@ export function parseJson(source: string, deepest = DEEPEST): unknown {
   return keys === 0 ? content : undefined;
 }
 
-/** The message says why a file can't be read. It follows the name of the file. */
-class Unread extends Error {}
-
-/** Resolves the content of a regular file of at most `largest` KiB, and its mode. Reading a pipe or a device might never end. */
+/**
+ * Resolves the content of a regular file of at most `largest` KiB, and its mode. Reading a pipe or a device might never end. Throws
+ * ValueFault.
+ */
 export async function readRegular(file: string, largest: number) {
   // Checked before the read, so that a file that is too large is rejected at once.
-  const found = await stat(file);
-  if (found.isDirectory()) throw new Unread('is a folder, not a file');
-  if (!found.isFile()) throw new Unread('is a pipe, a device or a socket, not a file');
-  if (found.size > largest * 1024) throw new Unread(`is too large: the limit is ${largest} KiB`);
+  const found = await stat(file).catch(unreadable);
+  if (found.isDirectory()) throw new ValueFault('is a folder, not a file');
+  if (!found.isFile()) throw new ValueFault('is a pipe, a device or a socket, not a file');
+  if (found.size > largest * 1024) throw new ValueFault(`is too large: the limit is ${largest} KiB`);
   // If a pipe has replaced the file since the check, opening it doesn't block.
-  const content = await readFile(file, { flag: constants.O_RDONLY | constants.O_NONBLOCK });
-  return { content, mode: found.mode };
+  const flag = constants.O_RDONLY | constants.O_NONBLOCK;
+  return { content: await readFile(file, { flag }).catch(unreadable), mode: found.mode };
 }
 
-export function readFault(error: unknown): string {
-  if (error instanceof Unread) return error.message;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT') return 'does not exist';
-  if (code === 'EACCES' || code === 'EPERM') return "can't be read: check its owner and permissions";
-  return code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
-    ? 'is not UTF-8 text'
-    : `can't be read (${String(code)})`;
+function unreadable({ code }: NodeJS.ErrnoException): never {
+  if (code === 'ENOENT') throw new ValueFault('does not exist');
+  if (code === 'EACCES' || code === 'EPERM')
+    throw new ValueFault("can't be read: check its owner and permissions");
+  throw new ValueFault(`can't be read (${code})`);
 }

@@ -14,7 +14,7 @@ import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from '
 import { hashConfig } from './hash.ts';
 import { entriesOf, readListings, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { ProblemList, type Report } from './problems.ts';
+import { orReport, ProblemList, type Report } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { toClient, toConfig } from './resolve.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
@@ -167,7 +167,7 @@ function checkParts(parts: Parts, issuerIsLoopback: boolean, notices: string[]):
 }
 
 async function resolveSecrets({ service, clients }: Parts, context: SecretContext) {
-  const store = await resolveStore(service, context);
+  const store = await orReport(resolveStore(service, context), (message) => service.report(['store'], message));
   const keys = {
     encryption_keys: await resolveKeys(service, 'encryption_keys', context),
     cookie_keys: await resolveKeys(service, 'cookie_keys', context),

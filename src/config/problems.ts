@@ -25,6 +25,21 @@ export type Located = {
 
 export type Report = (path: Path, message: string, target?: 'key' | 'value') => void;
 
+/** Why a value or a file can't be used. The message follows its name, and doesn't contain the value, which may be a secret. */
+export class ValueFault extends Error {}
+
+/** Resolves the value, or undefined after reporting its fault. */
+export async function orReport<T>(
+  value: Promise<T>,
+  report: (message: string) => void,
+): Promise<T | undefined> {
+  return value.catch((error: unknown) => {
+    if (!(error instanceof ValueFault)) throw error;
+    report(error.message);
+    return undefined;
+  });
+}
+
 /** Formats a path as `clients[2].redirect_uris`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>((text, step) => {

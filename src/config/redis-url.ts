@@ -1,12 +1,8 @@
 // The URL notation of a Redis store: one server, Sentinels or a Cluster. No message repeats the URL, because it may contain a
 // password.
+import { ValueFault } from './problems.ts';
 
 export type RedisPlace = Readonly<ReturnType<typeof parseRedisUrl>>;
-
-/** The message names the fault, and never contains the URL. */
-export class RedisUrlError extends Error {
-  override readonly name = 'RedisUrlError';
-}
 
 const SHAPE =
   /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^/?#]*(?:\/\d*)?)?(\?[^#]*)?$/;
@@ -21,7 +17,7 @@ const PARAMETERS = new Map([
 const NOTATION =
   'must be lmdb:FOLDER, redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE or redis+cluster://HOST:PORT,HOST:PORT (rediss for TLS)';
 
-/** Throws RedisUrlError. */
+/** Throws ValueFault. */
 export function parseRedisUrl(url: string) {
   const { scheme, mode, credentials, hosts, path, query } = split(url);
   const kind = KINDS[mode];
@@ -46,7 +42,7 @@ export function parseRedisUrl(url: string) {
 
 function split(url: string) {
   const parts = SHAPE.exec(url);
-  if (parts === null) throw new RedisUrlError(NOTATION);
+  if (parts === null) throw new ValueFault(NOTATION);
   const [, scheme = '', mode = '', credentials = '', hosts = '', path = '', query = ''] = parts;
   return { scheme, mode: mode as keyof typeof KINDS, credentials, hosts, path, query };
 }
@@ -55,7 +51,7 @@ function toPlace(kind: (typeof KINDS)[keyof typeof KINDS], hosts: string, path: 
   const nodes = hosts.split(',').map((host) => toNode(host, kind === 'sentinel' ? 26_379 : 6379));
   const [masterName = '', db = ''] = kind === 'sentinel' ? path.slice(1).split('/') : ['', path.slice(1)];
   const isWhole = { single: nodes.length === 1, sentinel: masterName !== '', cluster: db === '' }[kind];
-  if (!isWhole || !/^\d{0,4}$/.test(db)) throw new RedisUrlError(NOTATION);
+  if (!isWhole || !/^\d{0,4}$/.test(db)) throw new ValueFault(NOTATION);
   return {
     /** The server, the Sentinels, or some nodes of the Cluster. */
     nodes,
@@ -67,14 +63,14 @@ function toPlace(kind: (typeof KINDS)[keyof typeof KINDS], hosts: string, path: 
 
 function toNode(text: string, defaultPort: number) {
   const url = URL.parse(`redis://${text}`);
-  if (url === null || url.port === '0') throw new RedisUrlError(NOTATION);
+  if (url === null || url.port === '0') throw new ValueFault(NOTATION);
   return { host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || defaultPort) };
 }
 
 function toParameters(query: string): Readonly<Record<string, string | undefined>> {
   const parameters = [...new URLSearchParams(query)];
   if (!parameters.every(([name, value]) => PARAMETERS.get(name)?.test(value)))
-    throw new RedisUrlError(
+    throw new ValueFault(
       'has an unknown or invalid parameter: use wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
     );
   return Object.fromEntries(parameters);
@@ -84,6 +80,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new RedisUrlError('is not a valid URL: percent-encode special characters');
+    throw new ValueFault('is not a valid URL: percent-encode special characters');
   }
 }

@@ -1,8 +1,8 @@
 // Reads the secret that a reference (`env:NAME` or `file:PATH`) points to. No message contains a secret.
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Path } from './problems.ts';
-import { readFault, readRegular } from './document.ts';
+import { orReport, type Path, ValueFault } from './problems.ts';
+import { readRegular } from './document.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
@@ -23,10 +23,7 @@ type ReferenceSource = Readonly<{
 
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
-/** Why a reference has no value. The message follows its key. */
-export class ReferenceFault extends Error {}
-
-/** Text that isn't a reference is the value itself. Relative paths start in `folder`. Throws ReferenceFault. */
+/** Text that isn't a reference is the value itself. Relative paths start in `folder`. Throws ValueFault. */
 export async function resolveReference(
   reference: string,
   folder: string,
@@ -36,7 +33,7 @@ export async function resolveReference(
   if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), source.env);
   if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), folder, source);
   if (/^(sha256:|\$argon2)/i.test(reference))
-    throw new ReferenceFault('is a hash: set it as hash in an entry of client_secrets');
+    throw new ValueFault('is a hash: set it as hash in an entry of client_secrets');
   return reference;
 }
 
@@ -47,16 +44,11 @@ export async function readSecret(
   context: SecretContext,
   instead = 'env:NAME or file:PATH',
 ): Promise<string | undefined> {
-  try {
-    const secret = await resolveReference(reference, folder, context);
-    if (!isReference(reference) && !context.issuerIsLoopback)
-      report(path, `plain text requires an issuer on localhost: use ${instead}`);
-    return secret;
-  } catch (error) {
-    if (!(error instanceof ReferenceFault)) throw error;
-    report(path, error.message);
-    return undefined;
-  }
+  const read = resolveReference(reference, folder, context);
+  const secret = await orReport(read, (message) => report(path, message));
+  if (secret !== undefined && !isReference(reference) && !context.issuerIsLoopback)
+    report(path, `plain text requires an issuer on localhost: use ${instead}`);
+  return secret;
 }
 
 export const isReference = (text: string) => /^(env|file):/.test(text);
@@ -68,10 +60,10 @@ const standIn = (reference: string): string =>
 function fromEnvironment(name: string, env = process.env): string {
   // Not repeated: text that isn't a name may be the secret itself.
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    throw new ReferenceFault('env: must be followed by the name of an environment variable');
+    throw new ValueFault('env: must be followed by the name of an environment variable');
   const value = env[name];
-  if (value === undefined) throw new ReferenceFault(`env:${name} is not set in the environment`);
-  if (value === '') throw new ReferenceFault(`env:${name} is empty`);
+  if (value === undefined) throw new ValueFault(`env:${name} is not set in the environment`);
+  if (value === '') throw new ValueFault(`env:${name} is empty`);
   return value;
 }
 
@@ -80,17 +72,17 @@ async function fromFile(
   folder: string,
   { noteFile, secretFiles = 'private' }: ReferenceSource,
 ): Promise<string> {
-  if (path === '') throw new ReferenceFault('file: must be followed by the path of a file');
+  if (path === '') throw new ValueFault('file: must be followed by the path of a file');
   const file = resolve(folder, path);
   noteFile?.(file);
-  const { content, mode } = await readRegular(file, LARGEST_SECRET_KIB).catch((error: unknown) => {
-    throw new ReferenceFault(`file:${path} ${readFault(error)}`);
+  const { content, mode } = await readRegular(file, LARGEST_SECRET_KIB).catch((error: Error) => {
+    throw new ValueFault(`file:${path} ${error.message}`);
   });
   const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
-  if (open) throw new ReferenceFault(open);
+  if (open) throw new ValueFault(open);
   // Editors and `echo` end a file with a newline that isn't part of the secret.
   const value = content.toString().replace(/\r?\n$/, '');
-  if (value === '') throw new ReferenceFault(`file:${path} is empty`);
+  if (value === '') throw new ValueFault(`file:${path} is empty`);
   return value;
 }
 

@@ -2,35 +2,29 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
-import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
+import { ValueFault } from './problems.ts';
+import { parseRedisUrl } from './redis-url.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { isReference, ReferenceFault, resolveReference, type SecretContext } from './secret-reference.ts';
+import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
 
-/** Resolves the store, or undefined after reporting its problem. No message repeats the URL, which may contain a password. */
+/** Resolves the store. No message repeats the URL, which may contain a password. Throws ValueFault. */
 export async function resolveStore(
-  service: Entry<ServiceForm>,
+  { value: { store: location }, folder: start, report }: Entry<ServiceForm>,
   context: SecretContext,
-): Promise<StoreConfig | undefined> {
-  const location = service.value.store;
+): Promise<StoreConfig> {
   // Only for comparison: this store is never opened.
   if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
-  try {
-    const value = await resolveReference(location, service.folder, context);
-    if (value === 'lmdb:') throw new RedisUrlError('lmdb: must be followed by a folder');
-    if (value.startsWith('lmdb:')) {
-      const folder = resolve(service.folder, value.slice('lmdb:'.length));
-      for (const fault of await openFolderFaults(folder, context)) service.report(['store'], fault);
-      return { engine: 'lmdb', folder };
-    }
-    if (hasPassword(value) && !isReference(location) && !context.issuerIsLoopback)
-      service.report(['store'], 'contains a password: use env:NAME or file:PATH');
-    return { engine: 'redis', url: value };
-  } catch (error) {
-    if (!(error instanceof RedisUrlError || error instanceof ReferenceFault)) throw error;
-    service.report(['store'], error.message);
-    return undefined;
+  const value = await resolveReference(location, start, context);
+  if (value === 'lmdb:') throw new ValueFault('lmdb: must be followed by a folder');
+  if (value.startsWith('lmdb:')) {
+    const folder = resolve(start, value.slice('lmdb:'.length));
+    for (const fault of await openFolderFaults(folder, context)) report(['store'], fault);
+    return { engine: 'lmdb', folder };
   }
+  if (hasPassword(value) && !isReference(location) && !context.issuerIsLoopback)
+    throw new ValueFault('contains a password: use env:NAME or file:PATH');
+  return { engine: 'redis', url: value };
 }
 
 /** Checks the files that exist. A group may write, because Kubernetes mounts volumes that way. */
@@ -44,7 +38,7 @@ async function openFolderFaults(folder: string, { secretFiles, readSecrets }: Se
   return faults;
 }
 
-/** Throws RedisUrlError. */
+/** Throws ValueFault. */
 export function hasPassword(url: string): boolean {
   const { password, sentinelPassword } = parseRedisUrl(url);
   return (password ?? sentinelPassword ?? '') !== '';

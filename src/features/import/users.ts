@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { readDocument, readText, type SourceDocument } from '../../config/document.ts';
 import { isRecord, parseJsonObject } from '../../config/parse-fields.ts';
-import { formatPath, type Path, type ProblemList } from '../../config/problems.ts';
+import { formatPath, orReport, type Path, type ProblemList } from '../../config/problems.ts';
 import { phcFault } from '../../config/secret-strength.ts';
 import { escaped } from '../../config/text.ts';
 import { fromCsv } from '../../cli/table.ts';
@@ -141,7 +141,7 @@ function draftsIn({ file, content, locate }: Listed, format: UserFormat, problem
 
 /** Its first line names the columns. */
 async function readCsv(file: string, problems: ProblemList): Promise<Listed> {
-  const source = await readText(file, (message) => problems.add({ file, message }));
+  const source = await orReport(readText(file), (message) => problems.add({ file, message }));
   const lines: unknown[] = [];
   const users = parse<Fields>(source ?? '', {
     bom: true,

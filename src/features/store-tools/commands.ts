@@ -1,8 +1,9 @@
 // `postern store …`. No URL is printed, because it may hold a password.
 import path from 'node:path';
 import type { Command } from 'commander';
-import { parseRedisUrl, RedisUrlError } from '../../config/redis-url.ts';
-import { ReferenceFault, resolveReference } from '../../config/secret-reference.ts';
+import { ValueFault } from '../../config/problems.ts';
+import { parseRedisUrl } from '../../config/redis-url.ts';
+import { resolveReference } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
@@ -59,9 +60,8 @@ async function resolveTarget(argument: string): Promise<string> {
     parseRedisUrl(url);
     return url;
   } catch (error) {
-    if (error instanceof RedisUrlError || error instanceof ReferenceFault)
-      throw new CommandError(`--to ${error.message}`, { cause: error });
-    throw error;
+    if (!(error instanceof ValueFault)) throw error;
+    throw new CommandError(`--to ${error.message}`, { cause: error });
   }
 }
 

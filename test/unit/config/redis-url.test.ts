@@ -1,6 +1,7 @@
 // The notation of a Redis store; error messages about it don't repeat its value.
 import { describe, expect, it } from 'vitest';
-import { parseRedisUrl, RedisUrlError } from '../../../src/config/redis-url.ts';
+import { ValueFault } from '../../../src/config/problems.ts';
+import { parseRedisUrl } from '../../../src/config/redis-url.ts';
 
 describe('the URL of a Redis store', () => {
   it('names one server', () => {
@@ -65,7 +66,7 @@ describe('the URL of a Redis store', () => {
     redis+sentinel://:s3cret@h1,h2 redis+cluster://:s3cret@h1/2`.split(/\s+/),
   )('is not %s, of which no message repeats anything', (url) => {
     const failing = () => parseRedisUrl(url);
-    expect(failing).toThrow(RedisUrlError);
+    expect(failing).toThrow(ValueFault);
     expect(failing).not.toThrow(/s3cret/);
   });
 });
