@@ -11,19 +11,55 @@ import type { Entry } from './rules.ts';
 /** The sources of a configuration, for watch.ts: files that were read or looked for, and patterns. All paths are absolute. */
 export type SourceList = Readonly<{ files: string[]; patterns: string[] }>;
 
-type Listing = Readonly<{ document: SourceDocument; path: Path; items: readonly unknown[] }>;
+type Reading = Readonly<{ document: SourceDocument; problems: ProblemList; sources: SourceList }>;
 
-/**
- * Reads the lists in the files that `document` names, in order. A pattern may match nothing, but a named file must exist. Resolves
- * undefined for a file that can't be read.
- */
-export async function readListings(
-  document: SourceDocument,
-  [key, patterns]: readonly [key: 'clients' | 'users', patterns: readonly unknown[]],
-  { problems, sources }: Readonly<{ problems: ProblemList; sources: SourceList }>,
-): Promise<readonly (Listing | undefined)[]> {
-  const listings = new Map<string, Listing | undefined>();
-  for (const [index, pattern] of patterns.entries()) {
+/** Objects of one kind. `isWhole`: none had a fault, and every file with some could be read. */
+export type Entries<F> = Readonly<{ list: readonly Entry<F>[]; isWhole: boolean }>;
+
+/** Reads the objects under `key` of the document, and those in the files that its `KEY_from` names. */
+export async function readEntries<S extends z.ZodObject>(
+  key: string,
+  schema: S,
+  reading: Reading,
+): Promise<Entries<z.output<S>>> {
+  const { document, problems } = reading;
+  const content = isRecord(document.content) ? document.content : {};
+  const [own, names] = [content[key], content[`${key}_from`]];
+  const items = [...itemsOf(document, [key], own), ...(await readFiles(key, names, reading))];
+  const entries = items.map((item) => item && toEntry(schema, item, problems));
+  return { list: entries.filter((entry) => entry !== undefined), isWhole: !entries.includes(undefined) };
+}
+
+type Item = Readonly<{ document: SourceDocument; at: Path; node: unknown }>;
+/** Undefined: a list that can't be read. */
+type Items = readonly (Item | undefined)[];
+
+const itemsOf = (document: SourceDocument, path: Path, list: unknown): readonly Item[] =>
+  Array.isArray(list) ? list.map((node: unknown, index) => ({ document, at: [...path, index], node })) : [];
+
+function toEntry<S extends z.ZodObject>(
+  schema: S,
+  { document, at, node }: Item,
+  problems: ProblemList,
+): Entry<z.output<S>> | undefined {
+  const label = labelOf(node);
+  const plain = problems.reporter(document);
+  const report: Report = (within, message, target) => plain([...at, ...within], `${message}${label}`, target);
+  const value = parse(schema, node, report);
+  if (value === undefined) return undefined;
+  // Called only for messages, because finding a position parses the file again (locateIn in yaml.ts).
+  const place = () => `${document.file}:${document.locate(at, 'value').line}`;
+  return { value, report, place, folder: document.folder };
+}
+
+/** Reads the named files in order. A pattern may match nothing, but a named file must exist. */
+async function readFiles(
+  key: string,
+  names: unknown,
+  { document, problems, sources }: Reading,
+): Promise<Items> {
+  const lists = new Map<string, Items>();
+  for (const [index, pattern] of [names].flat().entries()) {
     // The schema reports a value that isn't a file name.
     if (typeof pattern !== 'string' || pattern.trim() === '') continue;
     const path = isAbsolute(pattern) ? pattern : join(dirname(document.file), pattern);
@@ -31,13 +67,13 @@ export async function readListings(
     if (isPattern) sources.patterns.push(resolve(path));
     for (const file of isPattern ? await matchesOf(path) : [path]) {
       sources.files.push(resolve(file));
-      if (listings.has(file)) continue;
-      const place = key === 'clients' ? ['clients_from', index] : ['users_from'];
+      if (lists.has(file)) continue;
+      const place = [`${key}_from`, ...(Array.isArray(names) ? [index] : [])];
       const report = (message: string) => problems.reporter(document)(place, `${resolve(file)} ${message}`);
-      listings.set(file, await readListing(file, key, problems, report));
+      lists.set(file, await readFileList(file, key, problems, report));
     }
   }
-  return [...listings.values()];
+  return [...lists.values()].flat();
 }
 
 /** The files that match, in order. */
@@ -47,56 +83,29 @@ export async function matchesOf(pattern: string): Promise<string[]> {
   return matches.toSorted();
 }
 
-/** Reads the objects under `key` in `file`, or those of a file that is a list. Resolves undefined if it can't be read. */
-async function readListing(
+/** Reads the objects under `key` in `file`, or those of a file that is a list. */
+async function readFileList(
   file: string,
-  key: 'clients' | 'users',
+  key: string,
   problems: ProblemList,
   reportUnreadable: (message: string) => void,
-): Promise<Listing | undefined> {
+): Promise<Items> {
   const document = await readDocument(file, problems, reportUnreadable);
-  if (!document) return undefined;
+  if (!document) return [undefined];
   const content = withoutRemoved(document, problems.notices, key);
-  if (Array.isArray(content)) return { document, path: [], items: content };
+  if (Array.isArray(content)) return itemsOf(document, [], content);
   const report = problems.reporter(document);
   // A file with only comments is an empty list.
-  if (document.isComment) return { document, path: [key], items: [] };
+  if (document.isComment) return [];
   if (!isRecord(content)) {
     // An empty file may be half written, or the mistake of a script: its clients must not disappear.
     const instead = `must be a list, or a map with ${key}: and a list`;
     report([], content === null ? 'is empty: write [] for an empty list' : instead);
-    return undefined;
+    return [undefined];
   }
   const listSchema = z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) });
   const { [key]: items } = parse(listSchema, content, report) ?? {};
-  return Array.isArray(items) ? { document, path: [key], items } : undefined;
-}
-
-/** Objects of one kind. `isWhole`: none had a fault, and every file with some could be read. */
-export type Entries<F> = Readonly<{ list: readonly Entry<F>[]; isWhole: boolean }>;
-
-export function entriesOf<S extends z.ZodObject>(
-  schema: S,
-  listings: readonly (Listing | undefined)[],
-  problems: ProblemList,
-): Entries<z.output<S>> {
-  const entries = listings.flatMap((listing): (Entry<z.output<S>> | undefined)[] => {
-    if (!listing) return [undefined];
-    const { document, path, items } = listing;
-    const plain = problems.reporter(document);
-    return items.map((node, index) => {
-      const at = [...path, index];
-      const label = labelOf(node);
-      const report: Report = (within, message, target) =>
-        plain([...at, ...within], `${message}${label}`, target);
-      const value = parse(schema, node, report);
-      if (value === undefined) return undefined;
-      // Called only for messages, because finding a position parses the file again (locateIn in yaml.ts).
-      const place = () => `${document.file}:${document.locate(at, 'value').line}`;
-      return { value, report, place, folder: document.folder };
-    });
-  });
-  return { list: entries.filter((entry) => entry !== undefined), isWhole: !entries.includes(undefined) };
+  return items === undefined ? [undefined] : itemsOf(document, [key], items);
 }
 
 /** Names a client or user in a message: ` (client_id web)`. */

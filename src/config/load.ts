@@ -12,15 +12,15 @@ import { type Client, type Config, ConfigError, type ConfigSources, userScopes }
 import { readDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
-import { entriesOf, readListings, type SourceList } from './included-files.ts';
+import { readEntries, type SourceList } from './included-files.ts';
 import { isRecord, parse } from './parse-fields.ts';
-import { orReport, ProblemList, type Report } from './problems.ts';
+import { type ConfigProblem, orReport, ProblemList } from './problems.ts';
 import { withoutRemoved } from './removed-keys.ts';
 import { toClient, toConfig } from './resolve.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
 import { configSchema } from './schema.ts';
-import { readSecret, type SecretContext, type SecretFiles } from './secret-reference.ts';
+import { readSecret, type SecretContext } from './secret-reference.ts';
 import { digestOf } from './secret-strength.ts';
 import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
@@ -34,8 +34,6 @@ export type LoadOptions = Readonly<{
   readSecrets?: boolean;
   /** true for emergency commands: ignores clients and APIs, and faulty settings other than NEEDED. */
   serviceOnly?: boolean;
-  /** Overrides the file's setting, for a caller that checks the modes of secret files itself. */
-  secretFiles?: SecretFiles;
 }>;
 
 export type LoadedConfig = Readonly<{
@@ -81,10 +79,12 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
   checkParts(parts, issuerIsLoopback, problems.notices);
   const noteFile = (secret: string): void => void sources.files.push(secret);
-  const secretFiles = options.secretFiles ?? service.value.secret_files;
+  const { secret_files: secretFiles } = service.value;
   const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
   const { store, keys: configured, clients, read } = await resolveSecrets(parts, context);
-  if (!problems.isEmpty || !store) throw refusal();
+  const stopsLoad = ({ file: of, path = '' }: ConfigProblem) =>
+    !serviceOnly || (of === file && NEEDED.includes(path.replace(/[.[].*/, '')));
+  if (!store || problems.list().some(stopsLoad)) throw refusal();
   const generatedKeys = KEY_NAMES.filter((name) => configured[name].length === 0);
   // Generated last, so that a rejected file changes nothing.
   const target = { folder: dataFolder(store, service.folder), write: writeKeys, secretFiles };
@@ -94,45 +94,30 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
     throw refusal();
   });
   const keys = { ...configured, ...generated.keys };
-  const notices = [
-    ...problems.notices,
-    ...generated.notices,
-    ...(secretFiles === 'any_mode' ? [ANY_MODE] : []),
-  ];
+  const notices = [...problems.notices, ...generated.notices];
   const config = toConfig(parts, { store, keys, clients, read, notices });
   return { config, sources, hash: hashConfig(config), generatedKeys, readAt };
 }
 
 /** Resolves undefined if the file itself has a fault, because all checks depend on it. */
 async function readParts(file: string, problems: ProblemList, sources: SourceList, serviceOnly = false) {
-  const document = await readDocument(file, problems);
-  if (!document) return undefined;
-  const whole = withoutRemoved(document, problems.notices);
-  const reportAny = problems.reporter(document);
-  const report: Report = (path, ...problem) => {
-    if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
-  };
-  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
-  const value = parse(serviceSchema, content, report);
+  const found = await readDocument(file, problems);
+  if (!found) return undefined;
+  const whole = withoutRemoved(found, problems.notices) ?? {};
+  const document = { ...found, content: serviceOnly && isRecord(whole) ? withoutFaults(whole) : whole };
+  const report = problems.reporter(document);
+  const value = parse(serviceSchema, document.content, report);
   // Lists are checked even if the file has other faults.
-  const lists = isRecord(content) ? content : {};
-  const heard = serviceOnly ? new ProblemList() : problems;
-  const clients = [
-    { document, path: ['clients'], items: listIn(lists['clients']) },
-    ...(await readListings(document, ['clients', listIn(lists['clients_from'])], { problems, sources })),
-  ];
-  const resources = [{ document, path: ['resources'], items: listIn(lists['resources']) }];
-  const users = await readListings(document, ['users', [lists['users_from']]], { problems: heard, sources });
+  const context = { document, problems, sources };
   const entries = {
-    clients: entriesOf(clientSchema, clients, problems),
-    resources: entriesOf(resourceSchema, resources, problems),
-    users: entriesOf(userSchema, users, heard),
+    clients: await readEntries('clients', clientSchema, context),
+    resources: await readEntries('resources', resourceSchema, context),
+    users: await readEntries('users', userSchema, context),
   };
-  if (!value) return undefined;
-  return { service: { value, report, place: () => `${file}:1`, folder: document.folder }, ...entries };
+  return (
+    value && { service: { value, report, place: () => `${file}:1`, folder: document.folder }, ...entries }
+  );
 }
-
-const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function withoutFaults(content: Readonly<Record<string, unknown>>) {
   const schemas = new Map<string, z.ZodType>(Object.entries(serviceSchema.shape));
@@ -161,13 +146,16 @@ function checkParts(parts: Parts, issuerIsLoopback: boolean, notices: string[]):
   checkResources(parts, context.userScopes);
   checkUsers(parts, context, notices);
   checkAccess(parts);
+  if (service.value.secret_files === 'any_mode') notices.push(ANY_MODE);
   const { length } = users.list;
   if (length > MOST_USERS)
     notices.push(`users_from has ${length} users: more than 16,000 need more than 512 MiB of memory`);
 }
 
 async function resolveSecrets({ service, clients }: Parts, context: SecretContext) {
-  const store = await orReport(resolveStore(service, context), (message) => service.report(['store'], message));
+  const store = await orReport(resolveStore(service, context), (message) =>
+    service.report(['store'], message),
+  );
   const keys = {
     encryption_keys: await resolveKeys(service, 'encryption_keys', context),
     cookie_keys: await resolveKeys(service, 'cookie_keys', context),

@@ -102,11 +102,7 @@ export const configSchema = z.strictObject({
   })
     .prefault({})
     .describe('Origins whose scripts can call the OAuth endpoints.'),
-  features: group({
-    ...fold('switches'),
-  })
-    .prefault({})
-    .describe('Optional features.'),
+  features: group(fold('switches')).prefault({}).describe('Optional features.'),
   rate_limits: rateLimitsSchema
     .prefault({})
     .describe(

@@ -43,8 +43,7 @@ type Known = Readonly<{ config?: Config; results: readonly Result[] }>;
 
 /** Reads the configuration with its secrets, which the store needs, else without. Throws ConfigError. */
 async function readKnown(file: string, probes: Probes): Promise<Known> {
-  const read = (readSecrets: boolean) =>
-    loadConfig(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
+  const read = (readSecrets: boolean) => loadConfig(file, { writeKeys: false, readSecrets });
   try {
     const config = await read(true);
     const store = await runCheck('store', (report) => checkStore(config.store, report));
