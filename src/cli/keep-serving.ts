@@ -51,7 +51,6 @@ export async function keepServing(parts: KeepServingParts): Promise<void> {
       known = changed.config.notices;
       onTaken?.(changed);
     },
-    onBroken: server.refuse,
     onUnchanged: server.confirm,
     onError: server.refuse,
   });

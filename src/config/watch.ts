@@ -13,10 +13,9 @@ type ConfigWatchParts = Readonly<{
   load: (file: string) => Promise<LoadedConfig>;
   /** Applies a new configuration. If it throws, the old one counts as running, and the next poll tries again. */
   onConfig: (loaded: LoadedConfig) => void | Promise<void>;
-  onBroken: (error: ConfigError) => void;
   /** Called if the files match the running configuration again, even after they were broken for a while. */
   onUnchanged?: () => void;
-  /** Called for a failure that isn't a problem of the file. */
+  /** Called with the problems of the files (ConfigError), and with any other failure, after which the next poll tries again. */
   onError: (error: unknown) => void;
   /** Files count as complete if they haven't changed for this long. */
   settleMs?: number;
@@ -30,27 +29,13 @@ const LOOK_EVERY_MS = { least: 1000, most: 3000 };
 
 /** Resolves when no later change can be missed. */
 export async function watchConfig(parts: ConfigWatchParts) {
-  const { file, load, onConfig, onBroken, onUnchanged, onError, settleMs = SETTLE_MS } = parts;
+  const { file, load, onConfig, onUnchanged, onError, settleMs = SETTLE_MS } = parts;
   let { current } = parts;
   let sources: readonly ConfigSources[] = [current.sources];
   const stopping = new AbortController();
   const { signal } = stopping;
   const pause = (milliseconds: number): Promise<boolean> =>
     delay(milliseconds, false, { ref: false, signal }).catch(() => false);
-
-  /** Resolves a function that applies the files. It isn't called if they changed again in the meantime. */
-  async function read(): Promise<() => void | Promise<void>> {
-    try {
-      const loaded = await load(file);
-      sources = [loaded.sources];
-      return () => takeOver(loaded);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      // A change of any of these files may make it load.
-      sources = [current.sources, error.sources];
-      return () => onBroken(error);
-    }
-  }
 
   async function takeOver(loaded: LoadedConfig): Promise<void> {
     // Notices at startup aren't configuration.
@@ -69,12 +54,18 @@ export async function watchConfig(parts: ConfigWatchParts) {
       await pause(settleMs);
       seen = await lookAt(sources);
       if (signal.aborted || !isDeepStrictEqual(seen, before)) continue;
-      const take = await read();
+      const read = await load(file).catch((error: unknown) => {
+        if (error instanceof ConfigError) return error;
+        throw error;
+      });
+      const isBroken = read instanceof ConfigError;
+      // A change of a file that runs, or of one that was read, may repair it.
+      sources = isBroken ? [current.sources, read.sources] : [read.sources];
       const after = await lookAt(sources);
       // Otherwise, something was written during the read, or the configuration names files that weren't polled yet.
       if (isDeepStrictEqual(after, seen)) {
         known = seen;
-        return take();
+        return isBroken ? onError(read) : takeOver(read);
       }
       seen = after;
     }

@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { ConfigError } from '../../../src/config/config.ts';
+import { ConfigError } from '../../../src/config/config.ts';
 import { loadConfigWithSources, type LoadedConfig } from '../../../src/config/load.ts';
 import { type ConfigWatch, watchConfig } from '../../../src/config/watch.ts';
 import { client, ENV, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
@@ -61,8 +61,7 @@ async function watched(
       await onConfig(loaded);
       configs.push(loaded);
     },
-    onBroken: (error) => broken.push(error),
-    onError: (error) => errors.push(error),
+    onError: (error) => (error instanceof ConfigError ? broken.push(error) : errors.push(error)),
     settleMs: SETTLE_MS,
   });
   running = watch;
@@ -170,7 +169,7 @@ describe('a changed configuration', () => {
     const current = await loadConfigWithSources(file, { env: ENV });
     writeFileSync(file, withClients('a', 'b'));
     const onConfig = vi.fn();
-    const rest = { onBroken: () => undefined, onError: () => undefined, settleMs: SETTLE_MS };
+    const rest = { onError: () => undefined, settleMs: SETTLE_MS };
     running = await watchConfig({ file, current, load: loadWithEnv, onConfig, ...rest });
     await vi.waitFor(() => expect(onConfig).toHaveBeenCalledOnce(), PATIENCE);
   });
@@ -275,7 +274,6 @@ describe('many changes', () => {
       onConfig: ({ config }) => {
         taken.push(config.clients[0]?.clientId);
       },
-      onBroken: (error) => expect.fail(error.message),
       onError: (error) => expect.fail(String(error)),
       settleMs: SETTLE_MS,
     });
