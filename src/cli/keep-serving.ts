@@ -6,7 +6,6 @@ import type { LoadedConfig } from '../config/load.ts';
 import { watchConfig } from '../config/watch.ts';
 import type { Log } from '../observability/log.ts';
 import type { OpenTelemetry } from '../observability/telemetry.ts';
-import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 
 /** lmdb prints each commit that fails and can't be redirected: this logs it as a line of JSON like all others. */
@@ -18,6 +17,23 @@ export function logConsole(log: Log): void {
     log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a dependency reported an error');
   }
   Object.assign(console, { error });
+}
+
+const DRAIN_WITHIN_MS = 2000;
+
+/** Exits at the next uncaught error, because the state of the process may be inconsistent. `drain` sends the finished answers and saves nothing more. */
+export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
+  let isEnding = false;
+  function crash(error: unknown): void {
+    // Further errors are consequences.
+    if (isEnding) return;
+    isEnding = true;
+    setTimeout(() => process.exit(1), DRAIN_WITHIN_MS);
+    log.fatal({ err: error instanceof Error ? error : typeof error }, 'uncaught error: the process exits');
+    void drain().finally(() => process.exit(1));
+  }
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
 }
 
 const WATCH_STOPS_WITHIN_MS = 1000;

@@ -173,7 +173,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     },
   );
   await server.start();
-  // A service in a separate process would exit (server/crash.ts).
+  // A service in a separate process would exit (cli/keep-serving.ts).
   const uncaught: unknown[] = [];
   const noteUncaught = (error: unknown): void => void uncaught.push(error);
   process.on('uncaughtException', noteUncaught).on('unhandledRejection', noteUncaught);

@@ -102,7 +102,7 @@ export class KeptWorker {
     this.#send({ worker: number, ...job() });
     const ended = await endOf(worker);
     const since = this.#servingSince;
-    // While a worker serves, only server/crash.ts exits with code 1.
+    // While a worker serves, only exitOnCrash exits with code 1.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
     if (!this.#stopping.signal.aborted) telemetry.metrics.count('workers_ended');
     if (!this.#stopping.signal.aborted && hasCrashed) telemetry.metrics.count('crashes');

@@ -1,9 +1,8 @@
 // `postern serve` with several workers: the primary process, and each of its workers.
 import type { LoadedConfig } from '../../config/load.ts';
-import { keepServing, logConsole, type Started, untilStopped } from '../../cli/keep-serving.ts';
+import { exitOnCrash, keepServing, logConsole, type Started, untilStopped } from '../../cli/keep-serving.ts';
 import { isMistake, type Log } from '../../observability/log.ts';
 import { openTelemetry } from '../../observability/telemetry.ts';
-import { exitOnCrash } from '../../server/crash.ts';
 import {
   type Job,
   leaveSignalsToThePrimary,
