@@ -2,8 +2,10 @@
 // managers. It reads only the address from the configuration, and opens no store.
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { localUrl, readManagementAddress } from '../config/listen-addresses.ts';
+import { readDocument } from '../config/document.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
+import { ProblemList } from '../config/problems.ts';
+import { configSchema } from '../config/schema.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { Ended, EXIT, type CliIo } from './io.ts';
 
@@ -32,10 +34,19 @@ async function managementUrl(file: string, say: (line: string) => void): Promise
     say(`${file} does not exist`);
     throw new Ended(EXIT.misuse);
   }
-  const address = await readManagementAddress(file);
-  if (address !== undefined) return localUrl(address);
+  const document = await readDocument(file, new ProblemList());
+  const { management } = Object(document?.content) as { readonly management?: unknown };
+  const { data: address } = configSchema.shape.management.safeParse(management);
+  if (document && address) return localUrl(address);
   say(`${file} has no valid management address: trying ${DEFAULT_MANAGEMENT}`);
   return DEFAULT_MANAGEMENT;
+}
+
+/** The URL of a listener for its own machine. A listener on all addresses is also on loopback. */
+function localUrl({ host, port }: Readonly<{ host: string; port: number }>): string {
+  const everywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1', '[::]': '::1' };
+  const name = (everywhere[host] ?? host).replace(/^\[|\]$/g, '');
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 type Health = Readonly<{ ok: boolean; status: string; problems: readonly string[] }>;
