@@ -35,5 +35,5 @@ function summary(file: string, { issuer, clients, resources, users }: Config): s
     counted(resources.length, 'resource'),
     counted(users.length, 'user'),
   ];
-  return `${file} is valid: ${issuer}, ${parts.join(', ')}\n`;
+  return `${file} is valid: ${issuer}, ${parts.join(', ')}`;
 }

@@ -20,27 +20,24 @@ export type CliIo = Readonly<{
 }>;
 
 type JsonOption = { readonly json?: boolean | undefined };
-type Printed = Readonly<{ value: unknown; text?: string }>;
+/** `value` is for programs, `text` for users. */
+export type Printed = Readonly<{ value: object; text?: string }>;
 
 export function printJson({ stdout }: CliIo, value: unknown): void {
   stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 /** Prints a verb's result: with `--json` the value, else the text, or the value in lines. Lists: table.ts. */
-export function print(io: CliIo, { json }: JsonOption, { value, text }: Printed): void {
+export function print(io: CliIo, { json }: JsonOption, { value, text = renderValue(value) }: Printed): void {
   if (json === true) printJson(io, value);
-  else io.stdout.write(text ?? renderValue(value));
-}
-
-export function printDone({ stdout }: CliIo, { json }: JsonOption, { value, text }: Required<Printed>): void {
-  stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
+  else if (text !== '') io.stdout.write(`${text}\n`);
 }
 
 /** Formats an object as lines of `name: value`. */
-const renderValue = (value: unknown) =>
-  Object.entries(value as object)
-    .map(([name, one]) => `${name}: ${toCell(one)}\n`)
-    .join('');
+const renderValue = (value: object) =>
+  Object.entries(value)
+    .map(([name, one]) => `${name}: ${toCell(one)}`)
+    .join('\n');
 
 /** Formats a value in one line, for users. */
 export function toCell(value: unknown): string {

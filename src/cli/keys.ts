@@ -101,8 +101,8 @@ async function compromise({ keyStore }: KeysContext, kid: string) {
     value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
     text: changed
       ? `Revoked ${kid}. Within 5 seconds, every node signs with ${active ?? 'no key'} and rejects tokens signed with ${kid}. ` +
-        `APIs that verify tokens offline may accept them until their cached key set expires, at the latest ${cachedUntil}.\n`
-      : `${kid} was already revoked.\n`,
+        `APIs that verify tokens offline may accept them until their cached key set expires, at the latest ${cachedUntil}.`
+      : `${kid} was already revoked.`,
   };
 }
 

@@ -22,7 +22,7 @@ import { createUserIndex } from '../users/user-index.ts';
 import type { User } from '../users/user.ts';
 import { confirm, yesOption, type YesOption } from './terminal.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { CommandError, printDone, type CliIo } from './io.ts';
+import { CommandError, print, type CliIo } from './io.ts';
 
 export type UserContext = Awaited<ReturnType<typeof openContext>>;
 
@@ -139,7 +139,7 @@ export function addChange<Options extends VerbOptions>(
         const { id, username } = user;
         if (question) await confirm(io, options, question(user));
         const { value, text } = await act(context, user, options);
-        printDone(io, options, { value: { id, username, ...value }, text });
+        print(io, options, { value: { id, username, ...value }, text });
       }),
   );
 }

@@ -6,7 +6,7 @@ import * as acts from '../users/acts.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { User } from '../users/user.ts';
 import type { VerbOptions } from './configuration.ts';
-import { CommandError, printDone, type CliIo } from './io.ts';
+import { CommandError, print, type CliIo } from './io.ts';
 import { addNew, addNewVerb, type GrantedOptions, newUser } from './user-access.ts';
 import {
   addChange,
@@ -57,7 +57,7 @@ async function invite(context: UserContext, username: string, { options, io, sen
   if (send) sendingOf(send, context, user);
   await addNew(context, user);
   const link = await make('invite', { ...user, validAfter: 0 });
-  printDone(io, options, {
+  print(io, options, {
     value: { id: user.id, username, source: 'store', invited: true, ...link.value },
     text: `Added ${username}: ${user.id}\n${link.text}`,
   });

@@ -7,7 +7,7 @@ import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import type { User } from '../users/user.ts';
 import { jsonOption, type VerbOptions } from './configuration.ts';
-import { print, printDone, type CliIo } from './io.ts';
+import { print, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { addNew, addNewVerb, type GrantedOptions, newUser, registerSet } from './user-access.ts';
 import { registerUserLinks } from './user-links.ts';
@@ -82,7 +82,7 @@ async function add(
   const { id, groups, claims } = user;
   const password = await readPassword(io, passwordContext(context.config, user));
   await addNew(context, { ...user, passwordHash: await hashPassword(password) });
-  printDone(io, options, {
+  print(io, options, {
     value: { id, username, source: 'store', groups, claims },
     text: `Added ${username}: ${id}`,
   });
@@ -113,7 +113,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newUserId();
   const name = JSON.stringify(username);
-  const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
+  const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}`;
   if (!json) io.stderr.write('Add this to users in the users file:\n');
   print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
 }

@@ -93,6 +93,6 @@ function printResults(io: CliIo, options: DoctorOptions, results: readonly Resul
   ]);
   print(io, options, {
     value: { ok: problems === 0, problems, warnings, findings: results },
-    text: [...lines, '', `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}`, ''].join('\n'),
+    text: [...lines, '', `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}`].join('\n'),
   });
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { addVerb, checked, readService, type VerbOptions } from '../../cli/configuration.ts';
-import { CommandError, counted, printDone, type CliIo } from '../../cli/io.ts';
+import { CommandError, counted, print, type CliIo } from '../../cli/io.ts';
 import { addListOptions, type ListOptions, printList } from '../../cli/table.ts';
 import { type SendLink, type UserContext, withUsers } from '../../cli/user-context.ts';
 import type { User } from '../../users/user.ts';
@@ -57,7 +57,7 @@ const changing =
       for (const one of free)
         await (done === 'Dropped' ? jobs.remove(one) : jobs.change(one, { notBefore: now }));
       const count = free.length;
-      printDone(io, options, { value: { count }, text: `${done} ${counted(count, 'email')}` });
+      print(io, options, { value: { count }, text: `${done} ${counted(count, 'email')}` });
     });
 
 async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> {
@@ -69,7 +69,7 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
     const { reason, detail } = toFailure(cause);
     throw new CommandError(`the email was not sent (${reason}): ${detail}`, { cause });
   });
-  printDone(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
+  print(io, options, { value: { sent: to }, text: `Sent a test email to ${to}` });
 }
 
 /** Checks the mail server for `postern doctor`. */

@@ -76,7 +76,7 @@ function toText({ items, result }: Plan): string {
   const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) => {
     const name = severity === 'breaking' ? 'BREAKING' : severity.padEnd(8);
     const some = items.filter((item) => item.severity === severity);
-    return some.map(({ path, message }) => `${name}  ${path}: ${message}\n`);
+    return some.map(({ path, message }) => `${name}  ${path}: ${message}`);
   });
-  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${SUMMARIES[result]}\n`;
+  return [...lines, ...(lines.length > 0 ? [''] : []), SUMMARIES[result]].join('\n');
 }

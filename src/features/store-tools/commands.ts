@@ -7,7 +7,7 @@ import { resolveReference } from '../../config/secret-reference.ts';
 import { hasPassword } from '../../config/store-location.ts';
 import { confirm, withProgress, yesOption, type YesOption } from '../../cli/terminal.ts';
 import { addVerb, readService, type VerbOptions } from '../../cli/configuration.ts';
-import { CommandError, print, printDone, type CliIo } from '../../cli/io.ts';
+import { CommandError, print, type CliIo } from '../../cli/io.ts';
 import { withKeys } from '../../cli/keys.ts';
 
 export function registerStore(program: Command, io: CliIo): void {
@@ -34,7 +34,7 @@ async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new CommandError(`${folder} already exists: choose a new folder`, { cause: error });
   });
-  printDone(io, options, { value: { folder }, text: `Copied the store to ${folder}` });
+  print(io, options, { value: { folder }, text: `Copied the store to ${folder}` });
 }
 
 /** Copies signing keys, the pepper and data of users; docs/redis.md lists what isn't copied. Doesn't change the old store. */
@@ -76,7 +76,7 @@ function setIssuer(options: VerbOptions & YesOption, io: CliIo): Promise<void> {
       if (ring.installation === undefined || before === issuer) return ring;
       return { ...ring, installation: { ...ring.installation, issuer } };
     });
-    const text = `Changed the issuer to ${issuer}. Nodes of the previous issuer stop signing, and its tokens are rejected.\n`;
+    const text = `Changed the issuer to ${issuer}. Nodes of the previous issuer stop signing, and its tokens are rejected.`;
     print(io, options, { value: { issuer, before: before ?? null }, text });
   });
 }

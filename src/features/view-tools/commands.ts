@@ -10,7 +10,7 @@ import { checkViews, type ViewFault } from './check-views.ts';
 import { startPreview } from './preview.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
-import { type CliIo, CommandError, Ended, EXIT, print, printDone } from '../../cli/io.ts';
+import { type CliIo, CommandError, Ended, EXIT, print } from '../../cli/io.ts';
 
 type EjectOptions = VerbOptions & Readonly<{ stdout?: boolean; force?: boolean }>;
 
@@ -34,7 +34,7 @@ async function preview({ port, ...options }: VerbOptions & { readonly port: stri
     throw new CommandError(`can't listen on port ${port}: choose another one with --port`, { cause });
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  printDone(io, options, { value: { url }, text: `Page preview: ${url}\nPress Ctrl-C to stop.` });
+  print(io, options, { value: { url }, text: `Page preview: ${url}\nPress Ctrl-C to stop.` });
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
   server.close().closeAllConnections();
 }
@@ -71,7 +71,7 @@ async function eject(typed: string, options: EjectOptions, io: CliIo): Promise<v
     );
   mkdirSync(path.dirname(target), { recursive: true });
   writeFileSync(target, text);
-  printDone(io, options, { value: { name, file: target }, text: target });
+  print(io, options, { value: { name, file: target }, text: target });
 }
 
 async function check(options: VerbOptions, io: CliIo): Promise<void> {
@@ -80,8 +80,8 @@ async function check(options: VerbOptions, io: CliIo): Promise<void> {
   const ok = faults.length === 0;
   if (options.json !== true)
     for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);
-  const built = 'no views folder is configured: the built-in templates are in use\n';
-  const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is valid\n` : '';
+  const built = 'no views folder is configured: the built-in templates are in use';
+  const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is valid` : '';
   print(io, options, { value: { ok, faults }, text });
   if (!ok) throw new Ended(EXIT.refused);
 }
