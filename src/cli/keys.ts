@@ -28,11 +28,11 @@ export function registerKeys(program: Command, io: CliIo): void {
     .addOption(yesOption())
     .action((typed: string, options: VerbOptions & YesOption) =>
       withKeys(options, io, async (context) => {
-        const { keys: known } = await context.keyStore.load();
-        const kids = known.map((one) => one.kid);
+        const ring = await context.keyStore.load();
+        const kids = ring.keys.map((one) => one.kid);
         const kid = findKid(kids, typed);
         await confirm(io, options, `Revoke ${kid} and every token that it signed?`);
-        print(io, options, await compromise(context, kid));
+        print(io, options, await compromise(context, ring, kid));
       }),
     );
 }
@@ -40,15 +40,14 @@ export function registerKeys(program: Command, io: CliIo): void {
 type KeysOptions = VerbOptions & ListOptions;
 
 async function list({ config, keyStore }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
-  const { generation, keys: stored } = await keyStore.load();
-  const keys = reportKeys(stored, keyStore.now());
   const { kekId } = new Vault(config.encryptionKeys);
-  await printKeys(io, options, { generation, encryption_key: kekId, keys });
+  const report = reportRing(await keyStore.load(), keyStore.now());
+  await printKeys(io, options, { encryption_key: kekId, ...report });
 }
 
-type Reported = Readonly<Record<string, unknown>> & { readonly keys: readonly KeyReport[] };
+type Report = ReturnType<typeof reportRing> & Readonly<Record<string, unknown>>;
 
-function printKeys(io: CliIo, options: KeysOptions, json: Reported): Promise<void> {
+function printKeys(io: CliIo, options: KeysOptions, json: Report): Promise<void> {
   return printList(io, options, {
     json,
     rows: json.keys.map(({ next, ...key }) => ({ ...key, next: next?.state, at: next?.at })),
@@ -66,13 +65,10 @@ function printKeys(io: CliIo, options: KeysOptions, json: Reported): Promise<voi
 async function rotate({ keyStore }: KeysContext, options: KeysOptions, io: CliIo): Promise<void> {
   const before = await keyStore.load();
   // First, because a step that it schedules is no longer due afterwards.
-  const appointed = await rotateByHand(keyStore);
-  const ring = await runDueSteps(keyStore, appointed);
-  const { generation } = ring;
-  const changed = generation !== before.generation;
-  const keys = reportKeys(ring.keys, keyStore.now());
+  const ring = await runDueSteps(keyStore, await rotateByHand(keyStore));
+  const changed = ring.generation !== before.generation;
   if (!changed && options.json !== true) io.stderr.write('Nothing to change.\n');
-  await printKeys(io, options, { changed, generation, keys });
+  await printKeys(io, options, { changed, ...reportRing(ring, keyStore.now()) });
 }
 
 // A shorter one is a mistake: an empty shell variable must not revoke a key.
@@ -87,18 +83,15 @@ export function findKid(kids: readonly string[], typed: string): string {
 }
 
 /** Revokes a key. The reserve key signs instead. */
-async function compromise({ keyStore }: KeysContext, kid: string) {
-  const before = await keyStore.load();
+async function compromise({ keyStore }: KeysContext, before: Ring, kid: string) {
   const ring = await compromiseKey(keyStore, kid);
-  const { generation } = ring;
-  const changed = generation !== before.generation;
+  const changed = ring.generation !== before.generation;
   const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
   const { now, timing } = keyStore.moment;
   const active = activeKey(familyOf(ring, alg), now)?.kid;
   const cachedUntil = toIso(now + timing.cache * 1000);
-  const keys = reportKeys(ring.keys, now);
   return {
-    value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
+    value: { kid, changed, active, verifier_caches_end: cachedUntil, ...reportRing(ring, now) },
     text: changed
       ? `Revoked ${kid}. Within 5 seconds, every node signs with ${active ?? 'no key'} and rejects tokens signed with ${kid}. ` +
         `APIs that verify tokens offline may accept them until their cached key set expires, at the latest ${cachedUntil}.`
@@ -130,28 +123,31 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
   if (found.every((document) => document === undefined)) throw new CommandError(NO_KEYS);
 }
 
-/** A key as the verbs report it; ISO times. */
-export type KeyReport = ReturnType<typeof reportKeys>[number];
+const reportRing = ({ generation, keys }: Ring, now: number) => ({
+  generation,
+  keys: keys.map((key) => reportKey(key, now)),
+});
 
-function reportKeys(keys: Ring['keys'], now: number) {
-  return keys.map((key) => {
-    const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
-    // The schedule no longer applies to a compromised key.
-    const { retireAt, removeAt } = compromisedAt === undefined ? key : {};
-    const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
-    const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);
-    return {
-      kid,
-      alg,
-      state: stateOf(key, now),
-      published_at: toIso(publishedAt),
-      activate_at: toIso(activateAt),
-      retire_at: toIso(retireAt),
-      remove_at: toIso(removeAt),
-      compromised_at: toIso(compromisedAt),
-      next: next && { state: next[0], at: toIso(next[1]) },
-    };
-  });
+/** A key as the verbs report it; ISO times. */
+export type KeyReport = ReturnType<typeof reportKey>;
+
+function reportKey(key: Ring['keys'][number], now: number) {
+  const { kid, alg, publishedAt, activateAt, compromisedAt } = key;
+  // The schedule no longer applies to a compromised key.
+  const { retireAt, removeAt } = compromisedAt === undefined ? key : {};
+  const appointed = { active: activateAt, retired: retireAt, removed: removeAt };
+  const next = Object.entries(appointed).find(([, at]) => at !== undefined && at > now);
+  return {
+    kid,
+    alg,
+    state: stateOf(key, now),
+    published_at: toIso(publishedAt),
+    activate_at: toIso(activateAt),
+    retire_at: toIso(retireAt),
+    remove_at: toIso(removeAt),
+    compromised_at: toIso(compromisedAt),
+    next: next && { state: next[0], at: toIso(next[1]) },
+  };
 }
 
 const toIso = (milliseconds: number | undefined) =>
