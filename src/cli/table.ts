@@ -109,53 +109,49 @@ async function printNames<Row>({ stdout }: CliIo, list: List<Row>): Promise<void
 
 type Style = Parameters<typeof styleText>[0];
 type Cell = Readonly<{ text: string; style?: Style | undefined }>;
+type Table = Readonly<{ isWide: boolean; headers: boolean }>;
 
 const PAGE = 500;
 
-async function printTable<Row>(
-  { stdout, stderr }: CliIo,
-  list: List<Row>,
-  { isWide, headers }: Readonly<{ isWide: boolean; headers: boolean }>,
-): Promise<void> {
+async function printTable<Row>(io: CliIo, list: List<Row>, { isWide, headers }: Table): Promise<void> {
   const columns = columnsOf(list, isWide);
+  const { stdout } = io;
   const limit = stdout.isTTY === true && !isWide ? stdout.columns || 80 : Infinity;
-  const paint = (text: string, style: Style = 'reset') =>
-    style !== 'reset' && stdout.hasColors?.() === true
-      ? styleText(style, text, { validateStream: false })
-      : text;
-  let widths = columns.map(() => 0);
-  const write = (page: readonly (readonly Cell[])[]) => {
-    const needed = widths.map((width, at) =>
-      Math.max(width, ...page.map((cells) => (cells[at]?.text ?? '').length)),
-    );
-    widths = fitted(needed, limit);
-    for (const cells of page) {
-      const line = cells.map(({ text, style }, at) => {
-        const width = widths[at] ?? 0;
-        const shown = cut(text, width);
-        return paint(shown, style) + ' '.repeat(Math.max(0, width - shown.length));
-      });
-      stdout.write(`${line.join('  ').trimEnd()}\n`);
-    }
-  };
-  const headings = columns.map(({ key, heading }): Cell => {
-    return { text: heading ?? key.toUpperCase().replaceAll('_', ' '), style: 'bold' };
+  const headings = columns.map(({ key, heading = key.toUpperCase().replaceAll('_', ' ') }): Cell => {
+    return { text: heading, style: 'bold' };
   });
-  const page: (readonly Cell[])[] = [];
-  let count = 0;
+  let page: (readonly Cell[])[] = headers ? [headings] : [];
+  let widths = columns.map(() => 0);
+  const write = () => {
+    widths = widthsOf(page, widths, limit);
+    for (const cells of page) stdout.write(`${toLine(stdout, cells, widths)}\n`);
+    page = [];
+  };
+  let isEmpty = true;
   for await (const row of list.rows) {
-    if (count++ === 0 && headers) page.push(headings);
-    page.push(
-      columns.map(({ key, isTime, colours, show }) => {
-        const value = show ? show(row) : row[key];
-        const shown = toCell(isTime === true && !isWide ? toAgo(value) : value);
-        return { text: shown, style: colours?.[shown] };
-      }),
-    );
-    if (page.length >= PAGE) write(page.splice(0));
+    isEmpty = false;
+    page.push(columns.map((column) => toTableCell(row, column, isWide)));
+    if (page.length >= PAGE) write();
   }
-  if (count === 0 && list.none !== undefined) stderr.write(`${list.none}\n`);
-  write(page);
+  if (!isEmpty) write();
+  else if (list.none !== undefined) io.stderr.write(`${list.none}\n`);
+}
+
+function toTableCell<Row>(row: Row, { key, isTime, colours, show }: Column<Row>, isWide: boolean): Cell {
+  const value = show ? show(row) : row[key];
+  const text = toCell(isTime === true && !isWide ? toAgo(value) : value);
+  return { text, style: colours?.[text] };
+}
+
+function toLine(stdout: CliIo['stdout'], cells: readonly Cell[], widths: readonly number[]): string {
+  const texts = cells.map(({ text, style }, at) => {
+    const width = widths[at] ?? 0;
+    const shown = cut(text, width);
+    const hasStyle = style !== undefined && stdout.hasColors?.() === true;
+    const painted = hasStyle ? styleText(style, shown, { validateStream: false }) : shown;
+    return painted + ' '.repeat(Math.max(0, width - shown.length));
+  });
+  return texts.join('  ').trimEnd();
 }
 
 const UNITS = { year: 31_536_000, month: 2_592_000, day: 86_400, hour: 3600, minute: 60, second: 1 };
@@ -170,15 +166,17 @@ function toAgo(value: unknown): unknown {
 
 const SHORTEST = 4;
 
-/** Narrows the widest column until a line fits. */
-function fitted(widths: readonly number[], limit: number): number[] {
-  const left = [...widths];
-  let over = left.reduce((sum, width) => sum + width + 2, -2) - limit;
-  for (; over > 0 && Math.max(...left) > SHORTEST; over--) {
-    const widest = left.lastIndexOf(Math.max(...left));
-    left[widest] = (left[widest] ?? 0) - 1;
+/** The width of each column that its cells need, as on the page before at least. Narrows the widest until a line fits. */
+function widthsOf(page: readonly (readonly Cell[])[], before: readonly number[], limit: number): number[] {
+  const widths = before.map((width, at) =>
+    Math.max(width, ...page.map((cells) => cells[at]?.text.length ?? 0)),
+  );
+  let over = widths.reduce((sum, width) => sum + width + 2, -2) - limit;
+  for (; over > 0 && Math.max(...widths) > SHORTEST; over--) {
+    const widest = widths.lastIndexOf(Math.max(...widths));
+    widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return left;
+  return widths;
 }
 
 const cut = (text: string, width: number) =>
