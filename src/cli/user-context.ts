@@ -109,36 +109,31 @@ export type SendLink = (
 /** Facts of a user, by their names in JSON. */
 export type UserDetails = (context: UserContext, user: User) => Promise<object>;
 
-type Act<Options> = (context: UserContext, user: User, options: Options) => Promise<Done>;
+type Change = Readonly<{
+  name: string;
+  description: string;
+  /** Only for users in the store. */
+  isStored?: boolean;
+  /** The confirmation for an act that can't be undone. */
+  question?: (user: User) => string;
+  /** `options` has the type of the verb's own options. */
+  act: (context: UserContext, user: User, options: never) => Promise<Done>;
+}>;
 
 /** Adds a verb that finds a user, does something to them (users/acts.ts), and prints it. */
-export function addChange<Options extends VerbOptions>(
+export function addChange(
   group: Command,
   io: CliIo,
-  {
-    name,
-    description,
-    isStored = false,
-    question,
-    act,
-  }: {
-    readonly name: string;
-    readonly description: string;
-    /** Only for users in the store. */
-    readonly isStored?: boolean;
-    /** The confirmation for an act that can't be undone. */
-    readonly question?: (user: User) => string;
-    readonly act: Act<Options>;
-  },
+  { name, description, isStored = false, question, act }: Change,
 ): Command {
   const verb = addVerb(group, name, description).argument('<username>', 'username or ID');
   return (question ? verb.addOption(yesOption()) : verb).action(
-    (typed: string, options: Options & YesOption) =>
+    (typed: string, options: VerbOptions & YesOption) =>
       withUsers(options, io, async (context) => {
         const user = await (isStored ? findStoredUser : findUser)(context, typed);
         const { id, username } = user;
         if (question) await confirm(io, options, question(user));
-        const { value, text } = await act(context, user, options);
+        const { value, text } = await act(context, user, options as never);
         print(io, options, { value: { id, username, ...value }, text });
       }),
   );

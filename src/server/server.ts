@@ -174,10 +174,8 @@ async function compose(
       nextStepAt: nextFamilyStep(rotation.ring(), keyStore.algorithms, keyStore.moment)?.at,
     }),
     ...(await unopened(status.wanted())).keys.map((key) => ['encryption_key_missing', 1, { key }] as const),
+    ...(await Promise.all(running.map(async ({ snapshot }) => snapshot?.() ?? []))).flat(),
   ]);
-  metrics.describe(async () =>
-    (await Promise.all(running.map(async ({ snapshot }) => snapshot?.() ?? []))).flat(),
-  );
   await rotation.start();
 
   const listeners = hasManagement ? [listen, management] : [listen];
