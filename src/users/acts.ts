@@ -172,9 +172,8 @@ export function deleteUser(parts: ActsParts, actor: Actor, accountId: string): P
   return parts.userEvents.around(newUserEvent(accountId, 'deleted'), async () => {
     if (!(await parts.storedUsers.remove(accountId))) return false;
     await parts.factors.remove(accountId);
-    await parts.states.update(accountId, ({ lastSignIn }) =>
-      lastSignIn === undefined ? undefined : { lastSignIn: undefined },
-    );
+    // For the case that the file has this ID later.
+    await voidAll(parts, accountId, { lastSignIn: undefined });
     noteChange(parts, actor, accountId, 'delete');
     return true;
   });

@@ -5,11 +5,13 @@ import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createStoredUsers } from '../../src/users/stored-users.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
+import { runVerb } from '../world/command-line.ts';
 import { eachStore } from '../world/each-store.ts';
 import { begin, enterPassword, idOf, signInAs, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { givePasskey } from '../world/second-factors.ts';
 import { startRedis } from '../world/servers.ts';
+import { userVerb } from '../world/terminal.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld } from '../world/world.ts';
 
@@ -61,6 +63,18 @@ eachStore('a user of the store', { config: CONFIG }, (world) => {
     await world().reload(CONFIG, {});
     expect(await alive(world(), kept)).toEqual(NOTHING);
     expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
+  });
+
+  it('F1-20: who was deleted has nothing any more, even if the file has the ID later', async () => {
+    const username = 'person8';
+    const id = idOf(username);
+    const passwordHash = await hashPassword(PASSWORDS.alice);
+    await createStoredUsers(world().openedStore).add({ id, username, passwordHash, claims: {} });
+    const before = await signIn(world(), { person: username });
+    expect((await userVerb(world(), ['delete', username], '', runVerb)).code).toBe(0);
+    await world().reload(CONFIG, { bob: { id, username } });
+    expect(await alive(world(), before)).toEqual(NOTHING);
+    await world().reload(CONFIG, {});
   });
 
   it('F1-20: an entry that is gone opens nothing and ends nothing; once it is back, what was there is revoked', async () => {
