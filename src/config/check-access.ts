@@ -20,16 +20,16 @@ export type Parts = Readonly<{
 export function checkAccess({ service, clients, resources, users }: Parts): void {
   checkGroups(service);
   checkScopes(service);
-  const names = Object.keys(service.value.groups);
-  const choice = names.length > 0 ? `use one of ${names.slice(0, 10).join(', ')}, or ` : '';
-  const groups = [names, (name: string) => `unknown group ${name}: ${choice}add it to groups`] as const;
+  const all = Object.keys(service.value.groups);
+  const choice = all.length > 0 ? `use one of ${all.slice(0, 10).join(', ')}, or ` : '';
+  const groups = [new Set(all), (one: string) => `unknown group ${one}: ${choice}add it to groups`] as const;
   for (const client of clients.list) {
     const { access, groups_claim: visible } = client.value;
     reportUnknown(client, ['access', 'groups'], access?.groups, groups);
     reportUnknown(client, ['groups_claim'], visible, groups);
   }
   const custom = Object.values(service.value.scopes).flatMap(({ claims }) => claims);
-  const known = ['groups', ...STANDARD_CLAIMS, ...custom];
+  const known = new Set(['groups', ...STANDARD_CLAIMS, ...custom]);
   const claims = [known, (name: string) => `unknown claim ${name}: add it to scopes`] as const;
   for (const resource of resources.list) {
     const { access, scope_groups: rules, access_token_claims: ofTokens } = resource.value;
@@ -99,7 +99,7 @@ function customClaimFault(name: string): string | undefined {
   const lower = name.toLowerCase();
   if (PROTOCOL_CLAIMS.has(lower) || STANDARD_CLAIMS.includes(lower) || OTHER_CLAIMS.includes(lower))
     return `the claim ${quoted(name)} is reserved: choose another name`;
-  return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && name !== '__proto__'
+  return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && !(name in Object.prototype)
     ? undefined
-    : 'the name of a claim must be 1 to 200 letters, digits or _ . : / -';
+    : 'the name of a claim must be 1 to 200 letters, digits or _ . : / -, and no word of JavaScript';
 }

@@ -1,7 +1,7 @@
 // The rules between resources, and between a resource and the issuer or the clients.
 import type { Parts } from './check-access.ts';
 import { earlier, type Entry, lookFault, reportUnknown } from './rules.ts';
-import type { ClientForm, ResourceForm } from './schema-client.ts';
+import type { ResourceForm } from './schema-client.ts';
 import { lookOf } from './text.ts';
 import { resourceKey } from './uri.ts';
 
@@ -9,6 +9,9 @@ import { resourceKey } from './uri.ts';
 export function checkResources({ service, clients, resources }: Parts, userScopes: readonly string[]): void {
   const owners = new Map<string, Entry<ResourceForm>>();
   const places = new Map<string, Entry<ResourceForm>>();
+  const methods = new Map(
+    clients.list.map(({ value }) => [value.client_id, value.token_endpoint_auth_method]),
+  );
   const noted = new Map(userScopes.map((scope) => [lookOf(scope), scope]));
   for (const entry of resources.list) {
     const { value, report } = entry;
@@ -27,24 +30,19 @@ export function checkResources({ service, clients, resources }: Parts, userScope
       else if (owner) report(path, `"${scope}" already belongs to the resource at ${owner.place()}`);
     }
     for (const at of ['default_scopes', 'scope_descriptions', 'scope_groups'] as const)
-      reportUnknown(entry, [at], value[at], [value.scopes, unknownScope]);
+      reportUnknown(entry, [at], value[at], [new Set(value.scopes), unknownScope]);
     if (value.clients.length > 0 && value.scopes.length > 0)
       report(['clients'], 'is only for a resource without scopes: give clients a scope instead');
-    else if (clients.isWhole) checkClients(entry, clients.list);
+    else if (clients.isWhole) checkClients(entry, methods);
   }
 }
 
+const unknownClient = (name: string) => `unknown client ${name}: add it to clients`;
 const unknownScope = (name: string) => `unknown scope ${name}: add it to the scopes of this resource`;
 
-function checkClients(entry: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
-  const methods = new Map(
-    clients.map((client) => [client.value.client_id, client.value.token_endpoint_auth_method]),
-  );
+function checkClients(entry: Entry<ResourceForm>, methods: ReadonlyMap<string, string>): void {
   for (const key of ['clients', 'introspection_clients'] as const)
-    reportUnknown(entry, [key], entry.value[key], [
-      methods.keys(),
-      (name) => `unknown client ${name}: add it to clients`,
-    ]);
+    reportUnknown(entry, [key], entry.value[key], [methods, unknownClient]);
   for (const [index, id] of entry.value.introspection_clients.entries()) {
     if (methods.get(id) === 'none')
       entry.report(

@@ -1,4 +1,5 @@
 // Collects the problems of a configuration in all of its files, and sorts them.
+import { escaped } from './text.ts';
 
 /** One problem of the configuration, in the terms of the administrator who must fix it. */
 export type ConfigProblem = Readonly<{
@@ -51,7 +52,7 @@ export function formatPath(path: Path): string {
 /** Formats a problem as `config/postern.yaml:12:5 clients[0].redirect_uris: …`, which editors turn into a link. */
 export function formatProblem({ file, line, column, path, message }: ConfigProblem): string {
   const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
-  return path ? `${place} ${path}: ${message}` : `${place} ${message}`;
+  return escaped(path ? `${place} ${path}: ${message}` : `${place} ${message}`);
 }
 
 export class ProblemList {

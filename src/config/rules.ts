@@ -57,12 +57,11 @@ export function reportUnknown(
   { report }: Entry<object>,
   path: Path,
   names: readonly string[] | Readonly<Record<string, unknown>> = [],
-  [known, say]: readonly [Iterable<string>, say: (quotedName: string) => string],
+  [known, say]: readonly [known: { has(name: string): boolean }, say: (quotedName: string) => string],
 ): void {
-  const all = new Set(known);
   const isList = Array.isArray(names);
   for (const [index, name] of (isList ? (names as readonly string[]) : Object.keys(names)).entries())
-    if (!all.has(name)) report([...path, isList ? index : name], say(quoted(name)), 'key');
+    if (!known.has(name)) report([...path, isList ? index : name], say(quoted(name)), 'key');
 }
 
 /** Returns the earlier entry with `key`, or undefined after noting `entry` as the first. */

@@ -17,6 +17,8 @@ function clientIdFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || value.length > MAX_CLIENT_ID_LENGTH)
     return 'must be 1 to 200 printable ASCII characters, without spaces';
   if (isUrlClient(value)) return clientIdUrlFault(value);
+  // The engine finds such a name in every object: it would store what belongs to one session for all of them.
+  if (value in Object.prototype) return 'must not be a word of JavaScript, such as constructor';
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or backslashes';
   // A user and a client with the same identifier would have the same `sub`.
   return value.startsWith('usr_') ? 'must not start with usr_, the prefix of user IDs' : undefined;

@@ -54,10 +54,10 @@ export const secretReference = text(emptyFault).meta({
 });
 
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */
-export const scopeTokenFault = matching(
-  /^[\x21\x23-\x5b\x5d-\x7e]+$/,
-  'must be printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)',
-);
+export const scopeTokenFault: Fault = (value) =>
+  /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value) && !(value in Object.prototype)
+    ? undefined
+    : 'must be printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3), and no word of JavaScript';
 
 export function scopeFault(value: string): string | undefined {
   const isValid = splitScope(value).every((token) => scopeTokenFault(token) === undefined);

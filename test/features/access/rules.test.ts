@@ -203,7 +203,7 @@ describe('a file that says who may do what', () => {
       'scopes: { storage: { claims: [Sub, eMail] }, Storage: { claims: [] }, Email: { claims: [] }, GROUPS: { claims: [] } }\n';
     expect(await problemsOf(LOCAL + groups + scopes)).toEqual([
       expect.stringContaining('groups.STAFF: the name "STAFF" differs from "staff" only'),
-      expect.stringContaining('groups.st\u200baff: '),
+      expect.stringContaining(String.raw`groups.st\u200baff: `),
       expect.stringContaining('groups.kai: the name "kai" differs from "Kai" only'),
       expect.stringContaining('claims[0]: the claim "Sub" is reserved: choose another name'),
       expect.stringContaining('claims[1]: the claim "eMail" is reserved: choose another name'),
@@ -215,7 +215,7 @@ describe('a file that says who may do what', () => {
 
   it('AC-19: refuses them in scopes, too', async () => {
     const file = `${LOCAL}scopes:
-  storage: { claims: [quota, sub, name, groups, "a b"] }
+  storage: { claims: [quota, sub, name, groups, "a b", constructor] }
   groups: { claims: [quota] }
   openid: { claims: [quota] }
   offline_access: { claims: [] }
@@ -228,6 +228,7 @@ describe('a file that says who may do what', () => {
       expect.stringContaining('scopes.storage.claims[2]: the claim "name" is reserved'),
       expect.stringContaining('scopes.storage.claims[3]: the claim "groups" is reserved'),
       expect.stringContaining('scopes.storage.claims[4]: the name of a claim must'),
+      expect.stringContaining('scopes.storage.claims[5]: the name of a claim must'),
       'postern.yaml:4:3 scopes.groups: the scope is reserved: choose another name',
       'postern.yaml:5:3 scopes.openid: the scope is reserved: choose another name',
       'postern.yaml:6:3 scopes.offline_access: the scope is reserved: choose another name',

@@ -176,6 +176,16 @@ describe('client_id', () => {
     expect(await clientProblems(client({ client_id: id }))).toHaveLength(1);
   });
 
+  it('HT-30: is not a name that every object has, nor is a scope', async () => {
+    for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
+      const resources = `resources: [{ resource: urn:api, scopes: [${name}] }]\n`;
+      expect(await problemsOf(`${PUBLIC}${resources}clients:\n${client({ client_id: name })}`)).toEqual([
+        expect.stringContaining('scopes[0]: must be printable ASCII'),
+        expect.stringContaining('client_id: must not be a word of JavaScript'),
+      ]);
+    }
+  });
+
   it('is not of the form of a person', async () => {
     expect(await clientProblems(client({ client_id: 'usr_0123456789abcdef' }))).toEqual([
       expect.stringContaining('must not start with usr_'),
