@@ -19,6 +19,7 @@ const PROGRAMS = {
   openssl: ['openssl'],
   iproute2: ['ip'],
   oathtool: ['oathtool'],
+  zsh: ['zsh'],
 } as const;
 
 export type ServerName = keyof typeof PROGRAMS;
@@ -42,7 +43,7 @@ export function requireServer(name: ServerName): string {
 
 /** Makes sure that all programs exist: installs them as root on Debian, otherwise throws an error that names the missing ones. */
 export async function ensureServers(
-  names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl', 'oathtool'],
+  names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl', 'oathtool', 'zsh'],
 ): Promise<void> {
   const missing = names.filter((name) => findServer(name) === undefined);
   if (missing.length === 0) return;
