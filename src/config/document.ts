@@ -35,16 +35,13 @@ export async function readText(file: string): Promise<string> {
 }
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
-  const found = { file, folder: dirname(resolve(file)), locate: locateIn(source), isComment: false };
+  const found = { file, folder: dirname(resolve(file)), locate: locateIn(source) };
   const json = parseJson(source);
-  if (json !== undefined) return { ...found, content: json };
-  const yaml = parseYaml(source);
-  if (!('faults' in yaml)) {
-    const isComment = source.includes('#') && !/^[ \t]*[^\s#]/m.test(source);
-    return { ...found, content: yaml.content, isComment };
-  }
-  for (const fault of yaml.faults) problems.add({ file, ...fault });
-  return undefined;
+  if (json !== undefined) return { ...found, content: json, isComment: false };
+  const { content, faults } = parseYaml(source);
+  for (const fault of faults) problems.add({ file, ...fault });
+  const isComment = source.includes('#') && !/^[ \t]*[^\s#]/m.test(source);
+  return faults.length > 0 ? undefined : { ...found, content, isComment };
 }
 
 /** A string, and the colon after it if it is a key. */

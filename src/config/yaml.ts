@@ -22,16 +22,13 @@ const MOST_FAULTS = 5;
 
 type Fault = Readonly<{ offset: number; message: string }>;
 
-type Faulty = { readonly faults: readonly (Position & { readonly message: string })[] };
-
-/** A tree takes a hundred times the memory of its text, so a long list is parsed in parts. */
-export function parseYaml(source: string, partLength = PART_LENGTH): { readonly content: unknown } | Faulty {
+/** A tree takes a hundred times the memory of its text, so a long list is parsed in parts. With faults, the content isn't whole. */
+export function parseYaml(source: string, partLength = PART_LENGTH) {
   const list = source.length > partLength ? readList(source, partLength) : undefined;
-  if (list !== undefined) return { content: list };
+  if (list !== undefined) return { content: list, faults: [] };
   const { content, faults, positionOf } = readWhole(source);
-  if (faults.length === 0) return { content };
   const first = faults.slice(0, MOST_FAULTS);
-  return { faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
+  return { content, faults: first.map(({ offset, message }) => ({ ...positionOf(offset), message })) };
 }
 
 /** Parses the tree for the first problem only. */
