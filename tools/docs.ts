@@ -112,12 +112,7 @@ await build({
   output: { file: path.join(OUT, 'page.js'), format: 'iife', minify: true },
 });
 const filename = path.join(LOOK, 'page.ejs');
-const fill = ejs.compile(readFileSync(filename, 'utf8'), {
-  filename,
-  strict: true,
-  compileDebug: true,
-  destructuredLocals: ['title', 'here', 'root', 'html', 'navigation'],
-});
+const fill = ejs.compile(readFileSync(filename, 'utf8'), { filename });
 const navigation = navigationOf(home);
 for (const [source, { title, tokens }] of pages) {
   const here = addressOf(source);

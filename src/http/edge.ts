@@ -31,9 +31,8 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     if (!target.startsWith('/'))
       throw new Refusal(400, 'invalid_request', 'the request target must be a path');
 
-    const query = target.indexOf('?');
-    const fullPath = query === -1 ? target : target.slice(0, query);
-    const search = query === -1 ? '' : target.slice(query);
+    const [fullPath = ''] = target.split('?', 1);
+    const search = target.slice(fullPath.length);
     const path = ownPath(fullPath, prefix);
     const endpoint = path === undefined ? undefined : findEndpoint(path);
     if (!endpoint) throw new Refusal(404, 'not_found');

@@ -10,14 +10,13 @@ export function measured(store: Store, { count, observe }: Measure, isCut: () =>
     return async (...given: unknown[]): Promise<T> => {
       if (isCut()) throw new StoreUnavailable();
       const startedAt = performance.now();
-      let failed = true;
       try {
-        const result = await work(...given);
-        failed = false;
-        return result;
+        return await work(...given);
+      } catch (error) {
+        count('store_errors', { operation });
+        throw error;
       } finally {
         observe('store_operation', startedAt, { operation });
-        if (failed) count('store_errors', { operation });
       }
     };
   }

@@ -2,9 +2,9 @@
 declare module 'ejs' {
   export type CompileOptions = {
     readonly filename: string;
-    readonly strict: true;
-    readonly compileDebug: true;
-    readonly destructuredLocals: readonly string[];
+    readonly strict?: true;
+    readonly compileDebug?: true;
+    readonly destructuredLocals?: readonly string[];
   };
   const ejs: { compile(text: string, options: CompileOptions): (locals: object) => string };
   export { ejs as default };

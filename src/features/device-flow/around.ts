@@ -78,8 +78,7 @@ function pacePolls({ store: { counters }, hash }: App): Middleware {
       ctx.body = { ...(ctx.body as object), interval: INTERVAL };
     }
     if (route !== 'token' || (ctx.body as Answer)?.error !== 'authorization_pending') return;
-    const isInTime = await takePoll(ctx.oidc.params?.['device_code']);
-    if (isInTime) return;
+    if (await takePoll(ctx.oidc.params?.['device_code'])) return;
     // > the interval MUST be increased by 5 seconds for this and all subsequent requests
     ctx.body = {
       error: 'slow_down',

@@ -2,6 +2,7 @@
 // requests that succeed; any other goes through the middleware unchanged.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { CLIENT_ANSWER_HEADERS } from '../../oidc/answers.ts';
 import { type CachedDocuments, JSON_TYPE } from '../../oidc/cached-documents.ts';
 import type { EngineApp } from '../../oidc/provider.ts';
@@ -141,11 +142,5 @@ async function beginningOfBody(request: IncomingMessage): Promise<void> {
  */
 function createTurnEnd(): () => Promise<void> {
   let end: Promise<void> | undefined;
-  return () =>
-    (end ??= new Promise((resolve) => {
-      setImmediate(() => {
-        end = undefined;
-        resolve();
-      });
-    }));
+  return () => (end ??= setImmediate().then(() => (end = undefined)));
 }

@@ -18,8 +18,6 @@ export type ViewFault = Readonly<{
 
 type ViewCheckOptions = ViewsSettings & { readonly overrideFolder: string };
 
-type Files = ReadonlyMap<string, string>;
-
 /** Each fault once, because a page has the same one in most of its states. */
 export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   if (!existsSync(options.overrideFolder))
@@ -34,7 +32,7 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   return [...new Map(faults.map((fault) => [JSON.stringify(fault), fault])).values()];
 }
 
-function rawOutput(files: Files): ViewFault[] {
+function rawOutput(files: ReadonlyMap<string, string>): ViewFault[] {
   const message = 'prints without escaping: use <%= %>, because <%- %> is only for include()';
   return [...files].flatMap(([name, file]) => {
     if (!name.endsWith('.ejs')) return [];

@@ -111,11 +111,6 @@ const APART = new Set([
 
 type Sample = readonly [label: string, value: unknown];
 
-const either = (usual: unknown, label: string, other: unknown): readonly Sample[] => [
-  ['', usual],
-  [label, other],
-];
-
 function samplesOf(schema: unknown, page: string, key: string): readonly Sample[] {
   if (schema instanceof z.ZodReadonly || schema instanceof z.ZodOptional)
     return samplesOf(schema.unwrap(), page, key);
@@ -123,12 +118,16 @@ function samplesOf(schema: unknown, page: string, key: string): readonly Sample[
   if (schema instanceof z.ZodArray) {
     const list = LISTS[key] ?? samplesOf(schema.unwrap(), page, key).map(([, entry]) => entry);
     const other = LISTS[`other ${key}`];
-    return [...either(list, `no ${key}`, []), ...(other ? [[`other ${key}`, other] as const] : [])];
+    return [['', list], [`no ${key}`, []], ...(other ? [[`other ${key}`, other] as const] : [])];
   }
   if (schema instanceof z.ZodEnum) return schema.options.map((option) => [String(option), option]);
   if (schema instanceof z.ZodLiteral) return [['', schema.value]];
   if (schema instanceof z.ZodNumber) return [['', /^at$|At$/.test(key) ? AT : 9]];
-  if (schema instanceof z.ZodBoolean) return either(true, `${key} false`, false);
+  if (schema instanceof z.ZodBoolean)
+    return [
+      ['', true],
+      [`${key} false`, false],
+    ];
   return textsOf(schema, page, key);
 }
 

@@ -47,28 +47,26 @@ export async function startPreview(config: Config, port: number): Promise<Server
     else response.end();
   });
   await once(server.listen(port, '127.0.0.1'), 'listening');
-  const look = () => {
-    try {
-      return stateOf(config.viewsFolder ?? BUILT_IN_FOLDER);
-    } catch (error) {
-      // The pages say what can't be read.
-      return String(error);
-    }
-  };
-  let seen = look();
+  const folder = config.viewsFolder ?? BUILT_IN_FOLDER;
+  let seen = stateOf(folder);
   setInterval(() => {
     const before = seen;
-    seen = look();
+    seen = stateOf(folder);
     if (seen !== before) browsers.forEach((browser) => browser.write('data: changed\n\n'));
   }, LOOK_EVERY_MS).unref();
   return server;
 }
 
 /** Changes whenever a file changes. */
-const stateOf = (folder: string) =>
-  Array.from(listViewFiles(folder).values())
-    .map((file) => `${file} ${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`)
-    .join('\n');
+function stateOf(folder: string): string {
+  try {
+    const files = Array.from(listViewFiles(folder).values());
+    return files.map((file) => `${file} ${statSync(file, { throwIfNoEntry: false })?.mtimeMs}`).join('\n');
+  } catch (error) {
+    // The pages say what can't be read.
+    return String(error);
+  }
+}
 
 /** `/dark/page/login/usual` is a page for a dark frame, `/page/login/usual` has the scheme of the browser; the same for assets. */
 function answerTo(url: string, config: Config): Answer {
