@@ -3,7 +3,8 @@
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { link, mkdir, rm, writeFile } from 'node:fs/promises';
+import { link, rm, writeFile } from 'node:fs/promises';
+import { createFolder } from '../observability/folder.ts';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
@@ -73,7 +74,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
     const file = join(folder, KEYS[name].file);
     let value = await readKey(file, secretFiles);
     if (value === undefined && write) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      createFolder(folder);
       const isNew = await publish(file, newKey());
       if (isNew) notices.push(`${name}: generated ${file}. Back it up, in another place than the data.`);
       value = await readKey(file, secretFiles);
@@ -84,7 +85,7 @@ export async function generateKeys(names: readonly KeyName[], { folder, write, s
   return { keys, notices };
 }
 
-const newKey = () => randomBytes(32).toString('base64url');
+export const newKey = () => randomBytes(32).toString('base64url');
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return undefined;

@@ -1,7 +1,8 @@
 // Writes log and audit lines to a file or a stream of the process, in the background and in order, so that a full disk or a slow reader
 // delays no request. docs/decisions/operations.md says why pino.destination() isn't used.
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, write, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
+import { createFolder } from './folder.ts';
 
 const MAX_WAITING_BYTES = 1_048_576;
 /** PIPE_BUF: the kernel doesn't split a write of this size, so several processes can share one pipe. */
@@ -111,19 +112,16 @@ export class Lines implements Writer {
 
 function open(to: string | number): number {
   if (typeof to === 'number') return to;
-  mkdirSync(path.dirname(to), { recursive: true, mode: 0o700 });
+  createFolder(path.dirname(to));
   const fd = openSync(to, 'a+', 0o600);
   // Ends a line that a killed process left unfinished.
   const { size } = fstatSync(fd);
   const last = Buffer.alloc(1);
-  if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && !last.equals(NEWLINE)) endLine(fd);
-  return fd;
-}
-
-function endLine(fd: number): void {
+  const isTorn = size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && !last.equals(NEWLINE);
   try {
-    writeSync(fd, NEWLINE);
+    if (isTorn) writeSync(fd, NEWLINE);
   } catch {
     // The disk is still full, so the next line waits for space as well.
   }
+  return fd;
 }

@@ -1,6 +1,5 @@
 // `postern migrate`: converts another provider's configuration to ours in a new folder, and reports what changes.
-import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { ConfigError, SPECIFICATION_SCOPES } from '../../config/config.ts';
@@ -8,9 +7,11 @@ import { loadConfig } from '../../config/load.ts';
 import { formatDuration } from '../../config/notation.ts';
 import { formatProblem, ProblemList } from '../../config/problems.ts';
 import { STANDARD_CLAIMS } from '../../config/schema-user.ts';
+import { newKey } from '../../config/service-keys.ts';
 import { digestOf, weakness } from '../../config/secret-strength.ts';
 import { escaped } from '../../config/text.ts';
 import { isLoopbackUrl } from '../../config/uri.ts';
+import { createFolder } from '../../observability/folder.ts';
 import { CommandError, counted } from '../../cli/io.ts';
 import { newUserId } from '../../cli/user-context.ts';
 import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
@@ -60,8 +61,8 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
     'postern.yaml': toYaml(service),
     [`clients.d/${name}.yaml`]: toYaml(drafts.map((draft) => toForm(draft, groups.length > 0))),
     'users.yaml': toYaml(entries),
-    'secrets/encryption.key': newKey(),
-    'secrets/cookie.key': newKey(),
+    'secrets/encryption.key': `${newKey()}\n`,
+    'secrets/cookie.key': `${newKey()}\n`,
   };
   await writeAll(out, files);
   const attributes = users.flatMap(({ claims }) => Object.keys(claims));
@@ -99,11 +100,9 @@ const toList = (lines: readonly string[]) =>
     .map((line) => `- ${escaped(line)}\n`)
     .join('') || 'Nothing.\n';
 
-const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
-
 async function writeAll(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    createFolder(dirname(join(folder, name)));
     await writeFile(join(folder, name), content, { flag: 'wx', mode: 0o600 });
   }
 }

@@ -1,15 +1,17 @@
 // `postern init`: writes a starter configuration, with keys and a first user, and overwrites nothing.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../../users/passwords.ts';
 import { commandName } from '../../config/command-name.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_PATH } from '../../config/demo.ts';
 import { SCHEMA_NAMES, type SchemaName, toJsonSchema } from '../../config/schema.ts';
+import { newKey } from '../../config/service-keys.ts';
 import { usernameFault } from '../../config/text.ts';
 import { issuerFault } from '../../config/uri.ts';
+import { createFolder } from '../../observability/folder.ts';
 import { list } from '../index.ts';
 import { checked } from '../../cli/configuration.ts';
 import { CommandError, type CliIo } from '../../cli/io.ts';
@@ -59,14 +61,13 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
     const isSecret = /secrets|data/.test(name);
-    await mkdir(dirname(path), { recursive: true, mode: isSecret ? 0o700 : 0o777 });
+    createFolder(dirname(path), isSecret ? 0o700 : 0o777);
     await writeFile(path, content, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
   }
 }
 
 const schemaText = (name: SchemaName) => `${JSON.stringify(toJsonSchema(name), undefined, 2)}\n`;
 const modeline = (path: string) => `# yaml-language-server: $schema=${path}.schema.json\n`;
-const newKey = () => `${randomBytes(32).toString('base64url')}\n`;
 const IGNORE_ALL = '# Data and keys: do not commit.\n*\n';
 
 /** Files by name. `startUrl`: only for an http issuer, which must be on this machine, where the service can be tried. */
@@ -122,8 +123,8 @@ users:
     preferred_username: ${JSON.stringify(username)}
 `,
     ...Object.fromEntries(SCHEMA_NAMES.map((name) => [`config/${name}.schema.json`, schemaText(name)])),
-    'config/secrets/encryption.key': newKey(),
-    'config/secrets/cookie.key': newKey(),
+    'config/secrets/encryption.key': `${newKey()}\n`,
+    'config/secrets/cookie.key': `${newKey()}\n`,
     'config/secrets/.gitignore': IGNORE_ALL,
     'data/.gitignore': IGNORE_ALL,
   };

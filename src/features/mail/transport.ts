@@ -1,7 +1,8 @@
 // Delivers one email to the server, or to the folder in the configuration.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createFolder } from '../../observability/folder.ts';
 import type { JobFailure } from '../../store/outbox.ts';
 import type { composeLetter } from './letter.ts';
 import { type MailSettings, mailAddress, parseSender, parseServer } from './feature.ts';
@@ -28,7 +29,10 @@ export const CURES: Readonly<Record<string, string>> = {
   auth: 'Correct username and password of mail.',
   tls: "Turn on STARTTLS at the server, renew its certificate, or set mail.ca. mail.server must have the certificate's name.",
   name: 'Correct the host in mail.server.',
+  folder: 'Let the service write to the folder in mail.server, and free space on its disk.',
 };
+
+class FolderError extends Error {}
 
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number; command?: string };
 
@@ -38,7 +42,7 @@ type SmtpError = Error & { code?: string; response?: string; responseCode?: numb
  */
 export function toFailure(error: unknown): JobFailure {
   const { code = '', response = '', responseCode = 0, command = '', message } = error as SmtpError;
-  if (Object.hasOwn(error as object, 'path')) return { reason: 'folder', detail: message, mayPass: true };
+  if (error instanceof FolderError) return { reason: 'folder', detail: message, mayPass: true };
   const isFinal = /^(RCPT TO|DATA)$/.test(command) && /^5\d\d(?![ -]5\.7\.)/.test(response);
   const usual = REASONS[code] ?? REASONS[Math.trunc(responseCode / 100)] ?? 'connection';
   const other = /certificate|SSL|TLS/i.test(message) ? 'tls' : usual;
@@ -66,16 +70,18 @@ export async function openServer({ server, username, password, ca }: MailSetting
 async function writeTo(folder: string, name: string, message: { readonly text: string }): Promise<void> {
   const { createTransport } = await import('nodemailer');
   const made = await createTransport({ ...CLOSED, streamTransport: true, buffer: true }).sendMail(message);
-  // `recursive` never ends in a folder such as /proc. The writes below report errors.
-  const parts = folder.split(path.sep);
-  for (const at of parts.keys())
-    await mkdir(parts.slice(0, at + 1).join(path.sep), { mode: 0o700 }).catch(() => undefined);
   for (const [ending, content] of Object.entries({ txt: message.text, eml: made.message as Buffer })) {
     const file = path.join(folder, `${name}.${ending}`);
     // A new file, so that other writers to the folder can't redirect it.
     const fresh = `${file}.${randomUUID()}`;
-    await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
-    await rename(fresh, file);
+    try {
+      createFolder(folder);
+      await writeFile(fresh, content, { mode: 0o600, flag: 'wx' });
+      await rename(fresh, file);
+    } catch (cause) {
+      await rm(fresh, { force: true }).catch(() => undefined);
+      throw new FolderError((cause as Error).message, { cause });
+    }
   }
 }
 

@@ -1,11 +1,12 @@
 // `postern views eject|check|preview`, for designers who change the pages.
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { didYouMean } from '../../config/parse-fields.ts';
+import { createFolder } from '../../observability/folder.ts';
 import { checkViews, type ViewFault } from './check-views.ts';
 import { startPreview } from './preview.ts';
 import { BUILT_IN_FOLDER, listViewFiles } from '../../views/view-files.ts';
@@ -69,7 +70,7 @@ async function eject(typed: string, options: EjectOptions, io: CliIo): Promise<v
     throw new CommandError(
       `${target} already exists; use --force to overwrite it, or --stdout to print the built-in one`,
     );
-  mkdirSync(path.dirname(target), { recursive: true });
+  createFolder(path.dirname(target), 0o777);
   writeFileSync(target, text);
   print(io, options, { value: { name, file: target }, text: target });
 }

@@ -1,8 +1,9 @@
 // Checks of the two files of an LMDB folder that LMDB omits. On a lock file that it can't open, or a data file that is
 // something else, lmdb 3.5.6 doesn't throw: it crashes the process with a segmentation fault.
 import { constants, existsSync } from 'node:fs';
-import { access, chown, mkdir, open, rm, stat } from 'node:fs/promises';
+import { access, chown, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createFolder } from '../../observability/folder.ts';
 import { StoreTakesNoWrites, StoreUnfit } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
@@ -14,7 +15,7 @@ const MAGIC = { at: 24, value: 0xbeefc0de };
 
 /** Creates missing files. Rejects with one line for the administrator where LMDB would crash the process. */
 export async function prepareFiles(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  createFolder(folder);
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of [DATA_FILE, LOCK_FILE]) await prepareFile(folder, name);
   await readState(folder);

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { COMMANDS, USER_COMMANDS } from '../../../src/features/commands.ts';
 import { createMailJobs, newJob } from '../../../src/features/mail/jobs.ts';
 import { withStore } from '../../world/stored.ts';
+import { MAIN, runProgram } from '../../world/process.ts';
 import { configFolder, tempFolder } from '../../world/temp-folder.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
 import { seedStore, WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
@@ -60,12 +61,30 @@ describe('postern mail', () => {
   it.each([
     ['an id that nothing has', ['drop', 'nothing'], configFile, 'no queued email has the ID nothing'],
     ['email that is off', ['test', 'anna@acme.example'], off, 'email is off: set mail'],
-    ["a folder that can't be created", ['test', 'a@acme.example'], proc, 'not sent (folder): ENOENT'],
+    [
+      "a folder that can't be created",
+      ['test', 'a@acme.example'],
+      proc,
+      'not sent (folder): the folder /proc/x ',
+    ],
     ['an invalid port', ['test', 'a@acme.example'], port, 'mail.server: must be smtp://HOST or smtps://HOST'],
   ])('refuses %s', async (_, args, at = '', message) => {
     const { code, stderr } = await postern(['mail', ...args, '--config', at]);
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
     expect(stderr.trim().split('\n').length).toBeLessThan(3);
+  });
+
+  it('says that the disk is full, and leaves no part of an email', async () => {
+    const full = fileWith('full', { from: 'no-reply@acme.example', server: 'folder:../full' });
+    const { code, stderr } = await runProgram(
+      [...'/bin/sh -c'.split(' '), 'ulimit -f 0 && exec "$0" "$@"', process.execPath, MAIN].concat(
+        'mail test a@acme.example --config'.split(' '),
+        full,
+      ),
+      {},
+    );
+    expect([code, stderr]).toEqual([1, 'the email was not sent (folder): EFBIG: file too large, write\n']);
+    expect(readdirSync(path.join(folder, '../full'))).toEqual([]);
   });
 
   it('lists queued email, retries it, and drops it', async () => {

@@ -211,11 +211,16 @@ clients:
     expect(issuer[0]).toMatch(/^postern\.yaml:1:9 issuer: must be https.*TLS proxy.*docs\/reverse-proxy\.md/);
   });
 
-  it("of a data folder that can't be written name it, and the key that chooses it", async () => {
-    // A folder of the kernel, in which no user can create another one.
-    const [problem] = await problemsOf(`${LOCAL}store: lmdb:/sys/postern\n`);
-    expect(problem).toMatch(/^postern\.yaml:2:8 store: .* in \/sys\/postern: E/);
-  });
+  // Folders of the kernel, in which no user can create another one.
+  it.each(['/sys/postern', '/proc/postern/data'])(
+    "of a data folder that can't be written name it, and the key that chooses it: %s",
+    async (folder) => {
+      const [problem] = await problemsOf(`${LOCAL}store: lmdb:${folder}\n`);
+      expect(problem).toMatch(
+        /^postern\.yaml:2:8 store: .* in \/(sys|proc)\/postern.*: the folder \/(sys|proc)\/postern can't be created \(E/,
+      );
+    },
+  );
 
   it('of times that let a token outlive its key are reported in their place', async () => {
     const [problem] = await problemsOf(`${LOCAL}signing_keys:\n  rotate_every: 2h\n`);

@@ -1,0 +1,18 @@
+// Creates the folders of data, keys, logs and email.
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Creates a folder and its parents, without `recursive`: with it, Node never returns below /proc. Throws an error for the administrator. */
+export function createFolder(folder: string, mode = 0o700): void {
+  if (existsSync(folder)) return;
+  createFolder(dirname(folder), mode);
+  try {
+    mkdirSync(folder, { mode });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    // Another process was first.
+    if (code === 'EEXIST') return;
+    const message = `the folder ${folder} can't be created (${code}): correct the path or its permissions`;
+    throw new Error(message, { cause });
+  }
+}
