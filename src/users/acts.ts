@@ -2,7 +2,8 @@
 // trail, its line in the user's activity, and the event that notifies apps and lists (user-events.ts).
 import type { AuditEvent } from '../features/index.ts';
 import type { Audit, AuditFields, Origin } from '../observability/audit.ts';
-import { type Clock, ifUnavailable } from '../store/store.ts';
+import type { Log } from '../observability/log.ts';
+import { type Clock, StoreUnavailable } from '../store/store.ts';
 import { type AccountState, type AccountStates, laterThan, nextSecond } from './account-state.ts';
 import { type FactorStore, forgiven } from './factors.ts';
 import type { OneTimeLink, OneTimeLinks } from './one-time-links.ts';
@@ -22,6 +23,8 @@ export type ActsParts = Readonly<{
   /** Undefined if users can't see their activity. */
   activity: Pick<UserIndex, 'addEvent'> | undefined;
   audit: Audit<AuditEvent>;
+  /** Undefined on the command line, which an error ends. */
+  log?: Log;
   storeNow: Clock;
   notifiesUsers: boolean;
 }>;
@@ -38,15 +41,24 @@ export function recordAct(
 export const noteChange = (parts: ActsParts, actor: Actor, accountId: string, action: string) =>
   recordAct(parts, actor, ['account_changed', 'success'], { account_id: accountId, action });
 
-type Noting = Pick<ActsParts, 'activity' | 'notifiesUsers' | 'storeNow' | 'userEvents'>;
+type Noting = Pick<ActsParts, 'activity' | 'log' | 'notifiesUsers' | 'storeNow' | 'userEvents'>;
 type Noted = Readonly<{ accountId: string; what: string; place?: Place | undefined }>;
 
-/** Notifies the user. An outage is ignored: the act has happened, and an error page would deny it. */
+/** Ignores an outage and logs any other error: the act has happened, and an error page would deny it. */
+function afterAct({ log }: Pick<Noting, 'log'>, error: unknown): void {
+  if (error instanceof StoreUnavailable) return;
+  if (log === undefined) throw error;
+  log.error({ err: error }, 'the change was made, but its user could not be notified');
+}
+
+/** Notifies the user. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
   const { notifiesUsers, storeNow, userEvents } = parts;
   if (!notifiesUsers) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
-  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(ifUnavailable);
+  await userEvents
+    .add([{ ...newUserEvent(accountId, 'noted'), note }])
+    .catch((error: unknown) => afterAct(parts, error));
 }
 
 /** Adds an event to the user's activity, and notifies the user. */
@@ -57,7 +69,9 @@ export async function noteInActivity(
   { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
 ): Promise<void> {
   const { place } = actor;
-  await parts.activity?.addEvent(accountId, { what, app, place }).catch(ifUnavailable);
+  await parts.activity
+    ?.addEvent(accountId, { what, app, place })
+    .catch((error: unknown) => afterAct(parts, error));
   await notify(parts, { accountId, what, place });
 }
 

@@ -50,6 +50,26 @@ describe('notices', () => {
     expect(text).not.toContain('Web app');
   });
 
+  it("that can't be stored are an error in the log, and change no page of what is done", async () => {
+    const [browser, username] = [newBrowser(world()), 'lou'];
+    const page = await openAccount(world(), browser, { username, password: OLD_PASSWORD });
+    const { documents } = world().openedStore;
+    const put = documents.put.bind(documents);
+    documents.put = async (collection, id, value, version) =>
+      value.includes('"noted"')
+        ? Promise.reject(new TypeError('a bug'))
+        : put(collection, id, value, version);
+    const fields = { current: OLD_PASSWORD, password: 'river otter jazz 47', again: 'river otter jazz 47' };
+    const done = await browser.submit(page, '/password', fields);
+    documents.put = put;
+    expect([done.status, done.text]).toEqual([200, expect.stringContaining('Your password was changed.')]);
+    const logged = world().recorded.log.filter((line) => line.includes('its user could not be notified'));
+    expect(logged.map((line) => JSON.parse(line) as object)).toMatchObject([
+      { level: 50, err: { message: 'a bug' } },
+    ]);
+    await quiet(world());
+  });
+
   it('are at most twenty a day (ML-22)', async () => {
     server.letters.splice(0);
     const jobs = createMailJobs(world().openedStore);
