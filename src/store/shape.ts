@@ -16,23 +16,25 @@ const mapOf =
   (value) =>
     isRecord(value) && listOf(check)(Object.values(value));
 
+const recordsWith = (needs: string) => listOf((value) => isWhole(value, needs.split(' ')));
+
 const CHECKS = new Map<string, Check>();
 const know = (check: Check, names: string) => names.split(' ').forEach((name) => CHECKS.set(name, check));
 
 know(isText, 'accountId clientId grantId sid uid sessionUid generation gty scope nonce codeChallenge');
 know(isText, 'redirectUri returnTo deviceCode error browser network name body username account');
-know(isText, 'address since device id publicKey sealed');
+know(isText, 'address since device id publicKey sealed key what app');
 know(isTexts, 'amr reasons scopes missingOIDCScope missingApis recoveryCodes');
 know(
   isNumber,
-  'iat exp iiat loginTs ts authTime auth_time factorAt sessionsSince at rotations counter lastStep',
+  'iat exp iiat loginTs ts authTime auth_time factorAt sessionsSince at ends rotations counter lastStep',
 );
 know(isWhole, 'openid place deviceInfo details session lastSubmission result login rejected');
 know((value) => isWhole(value, ['sealed', 'lastStep']), 'oneTimeCode');
-know(
-  listOf((value) => isWhole(value, ['id', 'publicKey', 'counter'])),
-  'passkeys',
-);
+know(recordsWith('id publicKey counter'), 'passkeys');
+know(recordsWith('uid ends'), 'sessions');
+know(recordsWith('key clientId ends'), 'grants');
+know(recordsWith('what at'), 'events');
 know(Array.isArray, 'notices');
 know((value) => isWhole(value, ['at']), 'issued');
 know((value) => isWhole(value, ['account']), 'attempt');

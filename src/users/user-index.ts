@@ -2,7 +2,8 @@
 // records and their end. They are written with each new record, and bounded: a user with too many loses the oldest.
 import type { SECURITY_EVENTS } from '../config/security-events.ts';
 import { changeDocument, readMembers, removeDocument } from '../store/documents.ts';
-import type { StoredForm } from '../store/form.ts';
+import { type StoredForm, UnreadableForm } from '../store/form.ts';
+import { isWhole } from '../store/shape.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 /** What helps a user to recognize a browser (oidc/place.ts). */
@@ -48,11 +49,15 @@ export type UserIndex = ReturnType<typeof createUserIndex>;
 
 /** `seconds`: the clock of the store, in epoch seconds. */
 export function createUserIndex(documents: DocumentStore, seconds: () => number) {
-  const read = async (collection: string, id: string) =>
-    toLists(await readMembers(documents, { collection, id, what: WHAT }));
+  async function read(collection: string, id: string): Promise<Lists> {
+    const name = { collection, id, what: WHAT };
+    return toLists(name, await readMembers(documents, name));
+  }
 
-  const change = (collection: string, id: string, to: (before: Lists) => Partial<Lists> | undefined) =>
-    changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
+  function change(collection: string, id: string, to: (before: Lists) => Partial<Lists> | undefined) {
+    const name = { collection, id, what: WHAT };
+    return changeDocument(documents, name, (form) => to(toLists(name, form)));
+  }
 
   /** Adds an entry and leaves out expired ones. `lost`: the oldest entries above the limit. */
   function bounded<Entry extends Ending>(before: readonly Entry[], added: Entry, most: number) {
@@ -114,4 +119,8 @@ export async function removeUserLists(documents: DocumentStore, accountId: strin
 }
 
 const NONE: Lists = { sessions: [], events: [], grants: [] };
-const toLists = (form: StoredForm): Lists => ({ ...NONE, ...form });
+
+function toLists(place: Readonly<{ collection: string; id: string }>, form: StoredForm): Lists {
+  if (!isWhole(form)) throw new UnreadableForm(WHAT, place, 'a member is missing or of another type');
+  return { ...NONE, ...form };
+}

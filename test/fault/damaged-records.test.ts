@@ -278,10 +278,11 @@ anyStore('what is stored of one user, damaged,', { config: SIGN_IN }, (place) =>
     'F1-16: as %s stops neither a reload nor a list of users',
     async (collection) => {
       const kept = (await place().openedStore.documents.get(collection, ALICE))?.value ?? '{}';
-      for (const value of ['{"v":1,', '[]', '{"v":9}']) {
+      for (const value of ['{"v":1,', '[]', '{"v":9}', '{"sessions":{},"grants":[7],"disabled":1}']) {
         await put(place(), collection, value);
         await place().reload(SIGN_IN, { alice: { disabled: true } });
         await place().reload(SIGN_IN, {});
+        expect([value, await statusOf(place(), 'alice')]).not.toEqual([value, 500]);
         expect((await verb(place(), 'user', 'list')).code).toBe(0);
         expect(await statusOf(place(), 'bob')).toBe(200);
       }
