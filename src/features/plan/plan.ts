@@ -1,6 +1,6 @@
 // What a new configuration would change, and which users lose or gain access.
 import { relative } from 'node:path';
-import type { ClientSecret, StoreConfig } from '../../config/config.ts';
+import type { ClientSecret } from '../../config/config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from '../../config/load.ts';
 import { formatInstant } from '../../config/notation.ts';
@@ -22,8 +22,11 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const { stored } = current;
   const isUnknown = stored !== undefined && 'unknown' in stored;
+  const places = new Map<string, string>();
+  const changes = differences(comparable(current, now, places), comparable(next, now, places));
+  const isEnforced = [current, next].every(({ config }) => config.signIn?.secondFactor === 'required');
   const items: PlanItem[] = [
-    ...differences(comparable(current, now), comparable(next, now)).map(toItem),
+    ...changes.map((change) => toItem(change, isEnforced)),
     ...planUsers(current.config, next.config, isUnknown ? undefined : stored),
   ];
   const message = isUnknown && `could not check which users lose access: ${stored.unknown}`;
@@ -41,33 +44,31 @@ const STRICTER =
 const LAX: readonly unknown[] = [undefined, false, 'second_factor', 'self', 'full'];
 /** Keys that are breaking to remove or turn off. */
 const NEEDED =
-  /^((encryption|cookie)_keys|trusted_proxies|account|management\.hosts|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|scopes)\[\]|users\[\]\.password_hash|scopes\[\]\.claims|resources\[\]\.(.*scopes|.*clients|access_token_claims)|clients\[\]\.(.*redirect_uris|grant_types|response_modes|(default_)?scope|backchannel_logout_uri))$/;
+  /^((encryption|cookie)_keys|trusted_proxies|account|management\.hosts|(cors|features|outgoing|client_documents|mail|sign_in)\b.*|(clients|resources|users|scopes)\[\]|users\[\]\.password_hash|scopes\[\]\.claims|resources\[\]\.(.*scopes|.*clients|access_token_claims)|clients\[\]\.(client_secrets\[\]|.*redirect_uris|grant_types|response_modes|(default_)?scope|backchannel_logout_uri))$/;
 const OFF: readonly unknown[] = [undefined, false, 0];
 /** Keys with a list of what is allowed. Another value, or none, allows everything. */
 const ALLOWED = /^(mail\.sign_up\.domains|clients\[\]\.groups_claim)$/;
 
-function isBreaking({ rule, from, to }: Difference): boolean {
+/** `isEnforced`: users need a second factor, before and after. */
+function isBreaking({ rule, from, to }: Difference, isEnforced: boolean): boolean {
   if (ALWAYS.test(rule)) return true;
   if (STRICTER.test(rule)) return !LAX.includes(to);
   if (ALLOWED.test(rule)) return Array.isArray(to) || (to === undefined && !Array.isArray(from));
-  if (rule === 'clients[].client_secrets[]') return isNarrower(from, to);
-  if (rule === 'sign_in.grace') return Number(to) < Number(from);
+  // A secret without it is valid now.
+  if (rule.endsWith('.not_before')) return from === undefined;
+  if (rule.endsWith('.expires_at')) return endOf(to) < endOf(from);
+  if (rule === 'sign_in.grace') return isEnforced && endOf(to) < endOf(from);
   return OFF.includes(to) && NEEDED.test(rule);
 }
 
-function isNarrower(from: unknown, to: unknown): boolean {
-  const [, opened, closed = ''] = String(from).split(/^valid | to /);
-  const [, opens, closes = ''] = String(to).split(/^valid | to /);
-  // Texts of times are in their order, before "…".
-  return closes < closed || (opened === '…' && opens !== opened);
-}
+const endOf = (time: unknown) => Number(time ?? Infinity);
 
 /** Secret or private: their values are not printed. */
 const HIDDEN = /^(store|mail\.(password|ca)|(encryption|cookie)_keys|users\[\]\.(password_hash|claims).*)$/;
 
-function toItem(difference: Difference): PlanItem {
+function toItem(difference: Difference, isEnforced: boolean): PlanItem {
   const { path } = difference;
-  const severity = isBreaking(difference) ? 'breaking' : 'change';
+  const severity = isBreaking(difference, isEnforced) ? 'breaking' : 'change';
   const when = needsRestart(path) ? '; takes effect at the next start' : '';
   return { severity, path, message: `${describe(difference)}${when}` };
 }
@@ -80,12 +81,23 @@ function describe({ rule, from, to }: Difference): string {
 }
 
 /** Empty for a named entry: its path contains the name. */
-const shown = (value: unknown, rule: string): string | undefined =>
-  typeof value === 'string' ? value : rule.endsWith('[]') && isRecord(value) ? '' : JSON.stringify(value);
+function shown(value: unknown, rule: string): string | undefined {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' && rule.includes('.client_secrets[].')) return formatInstant(value);
+  return rule.endsWith('[]') && isRecord(value) ? '' : JSON.stringify(value);
+}
 
-/** A configuration with the key names of its file, without secrets and absolute paths. */
-function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
-  const { store, audit, viewsFolder } = config;
+/**
+ * A configuration with the key names of its file, without secrets. A path is relative to the file, like most paths in it, unless `places`
+ * has the same one from the other side.
+ */
+function comparable({ config, generatedKeys, folder }: PlanSide, now: number, places: Map<string, string>) {
+  const { store, audit, mail, viewsFolder } = config;
+  const placeOf = (path: string) => {
+    const place = places.get(path) ?? relative(folder, path);
+    places.set(path, place);
+    return place;
+  };
   return {
     ...config,
     // Generated keys belong to the data folder, which isn't part of the file.
@@ -94,9 +106,11 @@ function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
     notices: undefined,
     usersFrom: undefined,
     viewsFolder: undefined,
-    views: viewsFolder === undefined ? undefined : relative(folder, viewsFolder),
-    store: locationOf(store, folder),
-    audit: audit.to === 'file' ? `file:${relative(folder, audit.file)}` : audit.to,
+    views: viewsFolder === undefined ? undefined : placeOf(viewsFolder),
+    // A URL can contain a password, which isn't printed.
+    store: store.engine === 'lmdb' ? `lmdb:${placeOf(store.folder)}` : store.url,
+    audit: audit.to === 'file' ? `file:${placeOf(audit.file)}` : audit.to,
+    mail: mail && { ...mail, server: mail.server.replace(/(?<=^folder:).*/, placeOf) },
     resources: byName(config.resources, ({ resource }) => resource),
     users: byName(config.users, ({ username }) => username),
     clients: byName(
@@ -114,14 +128,10 @@ function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
 const byName = <T>(list: readonly T[], nameOf: (one: T) => string): Readonly<Record<string, T>> =>
   Object.fromEntries(list.map((one) => [nameOf(one), one]));
 
-/** The name and window of a secret that hasn't expired. */
-function describeSecret(secret: ClientSecret, now: number): [string, string][] {
-  const { name, notBefore = 0, expiresAt = Infinity } = secret;
-  if (expiresAt <= now) return [];
-  const [from, to] = [notBefore, expiresAt].map((t) => (t > now && t < Infinity ? formatInstant(t) : '…'));
-  return [[`${name === undefined ? '' : `${name} `}${secretId(secret)}`, `valid ${from} to ${to}`]];
+/** The name of a secret that hasn't expired, and the times that limit it from now on. */
+function describeSecret(secret: ClientSecret, now: number): [string, object][] {
+  const { name, notBefore = 0, expiresAt } = secret;
+  if (expiresAt !== undefined && expiresAt <= now) return [];
+  const times = { notBefore: notBefore > now ? notBefore : undefined, expiresAt };
+  return [[`${name === undefined ? '' : `${name} `}${secretId(secret)}`, times]];
 }
-
-/** For comparison only: a URL can contain a password. */
-const locationOf = (store: StoreConfig, folder: string) =>
-  store.engine === 'lmdb' ? `lmdb:${relative(folder, store.folder)}` : store.url;
