@@ -156,10 +156,9 @@ async function resolveSecrets({ service, clients }: Parts, context: SecretContex
   const store = await orReport(resolveStore(service, context), (message) =>
     service.report(['store'], message),
   );
-  const keys = {
-    encryption_keys: await resolveKeys(service, 'encryption_keys', context),
-    cookie_keys: await resolveKeys(service, 'cookie_keys', context),
-  };
+  const encryptionKeys = await resolveKeys(service, 'encryption_keys', context);
+  const cookieKeys = await resolveKeys(service, 'cookie_keys', context, encryptionKeys);
+  const keys = { encryption_keys: encryptionKeys, cookie_keys: cookieKeys };
   const ofService = Object.values(keys).flat().map(digestOf);
   const resolved: Client[] = [];
   for (const entry of clients.list)

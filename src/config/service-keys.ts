@@ -19,11 +19,12 @@ const KEYS = {
 export type KeyName = keyof typeof KEYS;
 export const KEY_NAMES = Object.keys(KEYS) as readonly KeyName[];
 
-/** Resolves the configured keys, and reports their faults. Empty if none are configured. */
+/** Resolves the configured keys, and reports their faults. Empty if none are configured. `others`: keys for another purpose. */
 export async function resolveKeys(
   service: Entry<ServiceForm>,
   name: KeyName,
   context: SecretContext,
+  others: readonly string[] = [],
 ): Promise<string[]> {
   const references = service.value[name];
   if (references.length === 0 && !context.issuerIsLoopback) {
@@ -40,6 +41,8 @@ export async function resolveKeys(
     if (fault) service.report(at, fault);
     const isSame = (earlier: string) => bytesOf(earlier).equals(bytesOf(key));
     if (keys.some(isSame)) service.report(at, 'is the same key as an earlier one: remove it');
+    const isOther = (other: string) => Buffer.from(other, 'base64url').equals(Buffer.from(key, 'base64url'));
+    if (others.some(isOther)) service.report(at, 'is also an encryption key: use another value');
     keys.push(key);
   }
   return keys;

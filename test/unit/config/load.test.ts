@@ -395,6 +395,10 @@ describe('settings of the service', () => {
     ['cookie_keys: [changeme]', 'too weak'],
     [`encryption_keys: [${ENCRYPTION_KEY}, ${ENCRYPTION_KEY}=]`, 'encryption_keys[1]: is the same key as'],
     [`cookie_keys: [${SECRET}, ${SECRET}]`, 'cookie_keys[1]: is the same key as'],
+    [
+      `encryption_keys: [${ENCRYPTION_KEY}]\ncookie_keys: [${OTHER_SECRET}, ${ENCRYPTION_KEY}=]`,
+      'cookie_keys[1]: is also an encryption key',
+    ],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {
