@@ -56,6 +56,7 @@ export function createManagementApp({ address, status, metrics, middleware = [] 
     const hosts = ctx.req.headersDistinct['host'] ?? [];
     // RFC 9112 §3.2.
     if (hosts.length > 1) return sendJson(ctx, 400, { error: 'several Host headers' });
+    if (!ctx.path.startsWith('/')) return sendJson(ctx, 400, { error: 'the request target must be a path' });
     if (ctx.path === '/healthz') return sendJson(ctx, 200, { status: 'ok' });
     const host = hostNameOf(hosts[0]);
     // DNS rebinding: a web page whose name resolves to this address could read the answers in the browser of a user who

@@ -42,6 +42,13 @@ describe.each(PROCESSES)('the management listener of a service with workers: %i'
     },
   );
 
+  it('refuses a target that is no URL', async () => {
+    for (const target of ['http://[', 'http://[::1']) {
+      const bytes = `GET ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+      expect((await sendBytes(`http://127.0.0.1:${port}`, bytes)).status, target).toBe(400);
+    }
+  });
+
   it('refuses two Host headers', async () => {
     for (const target of ['/healthz', '/readyz', '/metrics']) {
       const bytes = `GET ${target} HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\nConnection: close\r\n\r\n`;
