@@ -2,7 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { watchSealed } from '../../src/server/sealed.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { useWorld } from '../world/each-store.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { startProcess } from '../world/process.ts';
 import { forTest } from '../world/for-test.ts';
@@ -84,5 +88,21 @@ describe.each([
 
     await change({});
     await expect.poll(pending, seen).toBeUndefined();
+  });
+});
+
+describe('new encryption keys', () => {
+  const world = useWorld();
+  it.each([new StoreUnavailable(), new TypeError('a bug')])('are tried again after "%s"', async (error) => {
+    const { configFile, openedStore, recorded } = world();
+    const config = await loadConfig(configFile, { env: WORLD_ENV });
+    const findUnopened = watchSealed(config, { keys: [] }, openedStore, recorded.telemetry.log);
+    const wanted = { ...config, encryptionKeys: [randomBytes(32)] };
+    vi.spyOn(openedStore.documents, 'getAll').mockRejectedValueOnce(error);
+    // A bug is reported, and an outage isn't.
+    if (error instanceof StoreUnavailable) expect(await findUnopened(wanted)).toEqual({ keys: [] });
+    else await expect(findUnopened(wanted)).rejects.toBe(error);
+    vi.restoreAllMocks();
+    expect(await findUnopened(wanted)).toMatchObject({ isRefused: true });
   });
 });

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DEMO_PASSWORD_HASH } from '../../../src/config/demo.ts';
+import { parseClaims } from '../../../src/config/schema-user.ts';
 import { load, LOCAL, problemsOf, PUBLIC } from './config-files.ts';
 
 const HASH =
@@ -23,6 +24,13 @@ const userProblems = async (yaml: string, head = PUBLIC) =>
   problemsOf(`${head}users_from: users.yaml\n`, { 'users.yaml': yaml });
 
 describe('people', () => {
+  it('have claims whose schema is compiled for no single check, which would take longer', () => {
+    const compiled = vi.spyOn(globalThis, 'Function');
+    expect(parseClaims({ email: 'a@example.com', team: 'red' }, ['team']).faults).toEqual([]);
+    expect(compiled).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+
   it('come out with their claims', async () => {
     const yaml = `users:\n${user({ email: 'a@example.com', email_verified: 'true', given_name: 'Alice', updated_at: '1700000000', birthdate: '0000-05-01' })}`;
     expect(await usersOf(yaml)).toEqual([

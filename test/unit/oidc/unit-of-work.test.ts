@@ -6,6 +6,7 @@ import { errors } from 'oidc-provider';
 import { expect, it } from 'vitest';
 import { unitOfWork } from '../../../src/oidc/unit-of-work.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { Refusal } from '../../../src/views/refusal.ts';
 import { eachStore } from '../../world/each-store.ts';
@@ -15,10 +16,13 @@ const SESSION = { kind: 'Session', payload: '{}', ttlSeconds: 60 };
 
 eachStore('an answer that uses something up and signs somebody in', (running) => {
   /** The answers to this many simultaneous requests that do `work`, and name the session of their cookie. */
-  async function answersTo(work: (records: UnitOfWork) => Promise<unknown>, requests = 1) {
+  async function answersTo(
+    work: (records: UnitOfWork, state: object) => Promise<unknown>,
+    requests = 1,
+    findLive: () => Promise<undefined> = () => Promise.resolve(undefined),
+  ) {
     const { openedStore: store } = running();
     const records = createUnitOfWork(store, store.clock.now);
-    const findLive = () => Promise.resolve(undefined);
     const config = { issuer: 'http://id.example', signIn: undefined };
     const factors = { get: () => Promise.reject(new TypeError('not asked')) };
     const app = new Koa();
@@ -30,7 +34,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
     );
     app.use(unitOfWork({ config, records, hash: createKeyedHash(Buffer.alloc(32, 3)), findLive, factors }));
     app.use(async (ctx) => {
-      await work(records);
+      await work(records, ctx.state);
       ctx.cookies.set('postern_session', 'made');
       ctx.body = 'signed in';
     });
@@ -72,6 +76,18 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
       await records.save({ ...SESSION, key: 'again' });
     });
     expect(again).toEqual([[200, 0]]);
+  });
+
+  it.each([
+    [new StoreUnavailable(), [200, 0]],
+    [new TypeError('a bug'), [500, 0]],
+  ])('F1-05: sets none where "%s" hides whether the session ended', async (error, answer) => {
+    const key = `hidden by ${error.name}`;
+    const work = async (records: UnitOfWork, state: object) => {
+      Object.assign(state, { session: { accountId: 'usr_1', jti: key } });
+      await records.save({ ...SESSION, key });
+    };
+    expect(await answersTo(work, 1, () => Promise.reject(error))).toEqual([answer]);
   });
 
   const LATE = [new errors.SessionNotFound('used'), new errors.InvalidGrant('used')];
