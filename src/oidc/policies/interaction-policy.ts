@@ -15,9 +15,6 @@ export function createInteractionPolicy(features: readonly Parts[]): interaction
   const [login, consent] = [policy.get('login')?.checks, policy.get('consent')?.checks];
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
-  // These checks would ask for the password again and again, because a password can't raise a session's level.
-  login?.remove('essential_acr');
-  login?.remove('essential_acrs');
   // A session whose user was disabled or removed: without this the engine's consent check dereferences a grant that
   // isn't there and answers 500 for ever.
   login?.add(
