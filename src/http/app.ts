@@ -1,6 +1,6 @@
 // THE MIDDLEWARE LIST: every request passes it from top to bottom.
 import Koa, { type Middleware } from 'koa';
-import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoint-rows.ts';
+import { FACTORS_PATH } from '../config/endpoint-rows.ts';
 import type { PageParts } from '../features/page-parts.ts';
 import type { Host } from '../interaction/host.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
@@ -8,7 +8,6 @@ import { createCachedDocuments } from '../oidc/cached-documents.ts';
 import { refuseForeignForms } from '../oidc/form-origin.ts';
 import { seeOther } from '../oidc/send-page.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
-import { Refusal } from '../views/refusal.ts';
 import { serveAssets } from './assets.ts';
 import { createClientAddress } from './client-address.ts';
 import { allowOrigins } from './cors.ts';
@@ -58,7 +57,6 @@ export function createHandler(host: Host, features: readonly PageParts[]): Handl
   const sections = features.flatMap((one) => one.sections?.(host) ?? []);
   const routes = features.flatMap((one) => one.routes?.(host, sections) ?? []);
   for (const { path, handle } of routes) app.use(below(path, handle));
-  app.use(below(ACCOUNT_PATH, refuseUnknown));
   app.use(host.handle);
   return { callback: () => front?.(app.callback()) ?? app.callback() };
 }
@@ -71,11 +69,6 @@ function redirectFactors(issuer: string): Middleware {
 /** Skips `middleware` for other paths, because a router tries all of its routes for each request. */
 function below(prefix: string, middleware: Middleware): Middleware {
   return (ctx, next) => (ctx.path.startsWith(prefix) ? middleware(ctx, next) : next());
-}
-
-/** A page of a feature that is off. */
-function refuseUnknown(): never {
-  throw new Refusal(404, 'not_found');
 }
 
 /** Makes every URL and the cookies' Secure follow the issuer, whatever a Host or X-Forwarded header says. */
