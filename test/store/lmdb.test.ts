@@ -14,6 +14,7 @@ import { rounds } from '../world/rounds.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { createLmdbRecords } from '../../src/store/lmdb/records.ts';
 import { startSweep } from '../../src/store/lmdb/sweep.ts';
+import { toKeyName } from '../../src/store/key-name.ts';
 import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
@@ -98,6 +99,36 @@ it('a look at the lmdb store writes once a second, however many ask', async () =
   expect(files).toBeGreaterThan(first[1] ?? 0n);
   await store.close();
   vi.useRealTimers();
+});
+
+it('a damaged counter of the lmdb store counts as full for an hour, then starts anew', async () => {
+  const clock = createClock();
+  const folder = newFolder();
+  const store = await openLmdb({ folder, now: clock.now });
+  const { counters } = store;
+  const beside = openTables(folder);
+  // Cut, no row, and rows of other types.
+  const rows = ['c1c1', '07', 'c0', '82a5636f756e74a178a6656e64734174cb7ff0000000000000'];
+  for (const [index, row] of rows.entries())
+    for (const name of ['read', 'count', 'drop'].map((what) => `${what}${index}`)) {
+      await counters.increment(name, 1, 60_000);
+      await beside.counters.put(toKeyName(name), asBinary(Buffer.from(row, 'hex')) as never);
+    }
+  for (const index of rows.keys()) {
+    const full = { count: expect.toSatisfy((count: number) => count >= 1e9) as number };
+    expect(await counters.read(`read${index}`)).toEqual({ ...full, resetsInMs: 3_600_000 });
+    // The window of the limit is shorter.
+    expect(await counters.increment(`count${index}`, 1, 60_000)).toEqual({ ...full, resetsInMs: 60_000 });
+    await counters.remove(`drop${index}`);
+    expect(await counters.read(`drop${index}`)).toBeUndefined();
+  }
+  clock.forward(3_600_000);
+  for (const [index] of rows.entries()) {
+    expect(await counters.read(`read${index}`)).toBeUndefined();
+    expect(await counters.increment(`count${index}`, 1, 60_000)).toEqual({ count: 1, resetsInMs: 60_000 });
+  }
+  await beside.close();
+  await store.close();
 });
 
 describe('the sweep of the lmdb store', () => {
