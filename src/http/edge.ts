@@ -36,9 +36,7 @@ export function admitRequests(issuer: string, clientAddress: ClientAddress): Mid
     const path = ownPath(fullPath, prefix);
     const endpoint = path === undefined ? undefined : findEndpoint(path);
     if (!endpoint) throw new Refusal(404, 'not_found');
-    const methods: readonly string[] = endpoint.isScriptable
-      ? [...endpoint.methods, 'OPTIONS']
-      : endpoint.methods;
+    const methods = [...endpoint.methods, ...(endpoint.isScriptable ? ['OPTIONS'] : [])];
     if (!methods.includes(ctx.method)) {
       ctx.set('Allow', methods.join(', '));
       throw new Refusal(405, 'invalid_request', 'that method is not served here');

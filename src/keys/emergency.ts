@@ -29,7 +29,7 @@ function withSuccessor(keys: readonly RingKey[], { now, timing }: Moment): reado
   const reach = now + ms(timing.skew);
   // Backdated by the skew, so that every node that reads this ring applies it at once, whatever its clock.
   const at = now - ms(timing.skew);
-  const isAhead = (key: RingKey): boolean => key.activateAt === undefined || key.activateAt > reach;
+  const isAhead = (key: RingKey) => key.activateAt === undefined || key.activateAt > reach;
   const live = keys.filter(({ sealed }) => sealed !== undefined);
   // On a node whose clock is ahead, this key already signs.
   const started = live.findLast(

@@ -9,7 +9,7 @@ import { KeyStoreError, type Vault } from './vault.ts';
 const SEAL_NAME = 'the pepper';
 
 /** `pepper`: the one to which the ring must belong. */
-export const belongsTo = ({ installation }: Ring, pepper: Buffer): boolean =>
+export const belongsTo = ({ installation }: Ring, pepper: Buffer) =>
   installation?.pepper === pepperId(pepper);
 
 /** Throws KeyStoreError `foreign` if the store belongs to another issuer. */
@@ -23,10 +23,10 @@ export function assertIssuer({ installation }: Ring, issuer: string | undefined)
   );
 }
 
-export const sealPepper = (pepper: Buffer, vault: Vault): string => vault.seal(pepper, SEAL_NAME);
+export const sealPepper = (pepper: Buffer, vault: Vault) => vault.seal(pepper, SEAL_NAME);
 
 /** Throws VaultError. */
-export const openPepper = (sealed: string, vault: Vault): Buffer => vault.open(sealed, SEAL_NAME);
+export const openPepper = (sealed: string, vault: Vault) => vault.open(sealed, SEAL_NAME);
 
 /** Resolves the pepper if it isn't sealed with the first encryption key. */
 export async function findOutdatedPepper(documents: DocumentStore, vault: Vault) {
@@ -44,5 +44,5 @@ export async function rewrapPepper(documents: DocumentStore, vault: Vault): Prom
 }
 
 /** Identifies the pepper without revealing it. */
-export const pepperId = (pepper: Buffer): string =>
+export const pepperId = (pepper: Buffer) =>
   createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);

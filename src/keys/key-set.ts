@@ -84,5 +84,5 @@ function openKey(key: SealedKey, vault: Vault): PrivateKey {
 }
 
 /** All of a key that never changes: its private part can't be opened under another name. */
-const sealName = ({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string =>
+const sealName = ({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>) =>
   `signing key ${JSON.stringify([kid, alg, createdAt])}`;

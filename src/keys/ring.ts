@@ -99,7 +99,7 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
 }
 
 /** Whether a key of the ring signs, or will sign. */
-export const canSign = (ring: Ring, now: number): boolean =>
+export const canSign = (ring: Ring, now: number) =>
   ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
 
 /** Published keys without a time to sign, in the order in which they will sign. A valid ring has at least one. */
@@ -113,6 +113,6 @@ export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
     .toSorted((a, b) => (a.activateAt ?? 0) - (b.activateAt ?? 0));
 }
 
-export const ms = (seconds: number): number => seconds * 1000;
+export const ms = (seconds: number) => seconds * 1000;
 
-const isPast = (at: number | undefined, now: number): boolean => at !== undefined && at <= now;
+const isPast = (at: number | undefined, now: number) => at !== undefined && at <= now;

@@ -180,11 +180,11 @@ export class Rotation {
 }
 
 /** Everything that a key set depends on: the ring's generation, and the state of its keys by the clock. */
-const viewOf = (ring: Ring, now: number): string =>
+const viewOf = (ring: Ring, now: number) =>
   JSON.stringify([ring.generation, ...ring.keys.map((key) => [key.kid, stateOf(key, now)])]);
 
 const wasSetBack = (since: number, now: number) => secondsSince(since, now) < -SKEW_SECONDS;
 
-const isOverdue = (since: number, now: number): boolean => secondsSince(since, now) > PROPAGATION_SECONDS;
+const isOverdue = (since: number, now: number) => secondsSince(since, now) > PROPAGATION_SECONDS;
 
-const secondsSince = (since: number, now: number): number => Math.floor((now - since) / 1000);
+const secondsSince = (since: number, now: number) => Math.floor((now - since) / 1000);

@@ -113,12 +113,11 @@ export function appoint(ring: Ring, wished: number, at: Moment, newKey: NewKey |
 }
 
 // Two bounds: verifiers must have had time to fetch the key, and every node must have read the schedule before it applies.
-const earliestActivation = (key: RingKey, { now, timing }: Moment): number =>
+const earliestActivation = (key: RingKey, { now, timing }: Moment) =>
   Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
 
 /** When the last token of a key that retires at `retireAt` has expired for all verifiers, caches and clock skew included. */
-export const verifiesUntil = (retireAt: number, timing: Timing): number =>
-  retireAt + ms(timing.retireToRemove);
+export const verifiesUntil = (retireAt: number, timing: Timing) => retireAt + ms(timing.retireToRemove);
 
 export function bury(ring: Ring, kid: string, now: number): Ring {
   const buried = ring.keys.filter((key) => key.kid === kid);

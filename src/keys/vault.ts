@@ -55,7 +55,7 @@ export class VaultError extends KeyStoreError {
 }
 
 /** First 8 bytes of SHA-256, hex: identifies a KEK without revealing it. */
-export const toKekId = (kek: Buffer): string => createHash('sha256').update(kek).digest('hex').slice(0, 16);
+export const toKekId = (kek: Buffer) => createHash('sha256').update(kek).digest('hex').slice(0, 16);
 
 export class Vault {
   /** The KEK that seals from now on. */
@@ -133,9 +133,8 @@ export class Vault {
   }
 }
 
-const wrapAad = (kekId: string, aad: string): Buffer =>
-  Buffer.from(JSON.stringify([VERSION, 'key', kekId, aad]));
-const dataAad = (aad: string): Buffer => Buffer.from(JSON.stringify([VERSION, 'data', aad]));
+const wrapAad = (kekId: string, aad: string) => Buffer.from(JSON.stringify([VERSION, 'key', kekId, aad]));
+const dataAad = (aad: string) => Buffer.from(JSON.stringify([VERSION, 'data', aad]));
 
 /** nonce ‖ ciphertext ‖ tag, base64url. */
 function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): string {

@@ -159,18 +159,16 @@ function pinnedTo(addresses: readonly Address[]): LookupFunction {
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if ((response.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new OutgoingRefused('encoding', 'the answer is compressed, which was not asked for');
+  const tooLong = () => new OutgoingRefused('size', `the answer has more than ${maxBytes} bytes`);
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLong();
   const chunks: Buffer[] = [];
-  let length = Number(response.headers['content-length'] ?? 0);
-  if (length <= maxBytes) {
-    length = 0;
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > maxBytes) break;
-      chunks.push(chunk);
-    }
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBytes) throw tooLong();
+    chunks.push(chunk);
   }
-  if (length > maxBytes) throw new OutgoingRefused('size', `the answer has more than ${maxBytes} bytes`);
-  return Buffer.concat(chunks, length);
+  return Buffer.concat(chunks);
 }
 
 function toRefused(error: unknown, hostname: string): OutgoingRefused {

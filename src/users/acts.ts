@@ -45,20 +45,20 @@ type Noting = Pick<ActsParts, 'activity' | 'log' | 'notifiesUsers' | 'storeNow' 
 type Noted = Readonly<{ accountId: string; what: string; place?: Place | undefined }>;
 
 /** Ignores an outage and logs any other error: the act has happened, and an error page would deny it. */
-function afterAct({ log }: Pick<Noting, 'log'>, error: unknown): void {
-  if (error instanceof StoreUnavailable) return;
-  if (log === undefined) throw error;
-  log.error({ err: error }, 'the change was made, but its user could not be notified');
-}
+const afterAct =
+  ({ log }: Pick<Noting, 'log'>) =>
+  (error: unknown) => {
+    if (error instanceof StoreUnavailable) return;
+    if (log === undefined) throw error;
+    log.error({ err: error }, 'the change was made, but its user could not be notified');
+  };
 
 /** Notifies the user. */
 export async function notify(parts: Omit<Noting, 'activity'>, { accountId, what, place }: Noted) {
   const { notifiesUsers, storeNow, userEvents } = parts;
   if (!notifiesUsers) return;
   const note = { what, place, at: Math.floor(storeNow() / 1000) };
-  await userEvents
-    .add([{ ...newUserEvent(accountId, 'noted'), note }])
-    .catch((error: unknown) => afterAct(parts, error));
+  await userEvents.add([{ ...newUserEvent(accountId, 'noted'), note }]).catch(afterAct(parts));
 }
 
 /** Adds an event to the user's activity, and notifies the user. */
@@ -69,9 +69,7 @@ export async function noteInActivity(
   { what, app }: Pick<SecurityEvent, 'what' | 'app'>,
 ): Promise<void> {
   const { place } = actor;
-  await parts.activity
-    ?.addEvent(accountId, { what, app, place })
-    .catch((error: unknown) => afterAct(parts, error));
+  await parts.activity?.addEvent(accountId, { what, app, place }).catch(afterAct(parts));
   await notify(parts, { accountId, what, place });
 }
 

@@ -10,6 +10,7 @@ const rule = z.strictObject({ groups });
 
 type OfClient = { readonly access?: object | undefined };
 type OfApi = OfClient & { readonly scopeGroups: object };
+type Rules = Readonly<{ clients: readonly OfClient[]; resources: readonly OfApi[] }>;
 
 export const access = {
   name: 'access',
@@ -24,13 +25,7 @@ export const access = {
       .describe('Groups by scope: only their users can get it. Other scopes are for all users.'),
   },
   audit: ['access_denied'],
-  isOn: ({
-    clients,
-    resources,
-  }: {
-    readonly clients: readonly OfClient[];
-    readonly resources: readonly OfApi[];
-  }) =>
+  isOn: ({ clients, resources }: Rules) =>
     clients.some((client) => client.access !== undefined) ||
     resources.some((api) => api.access !== undefined || Object.keys(api.scopeGroups).length > 0),
 } as const satisfies Declaration;

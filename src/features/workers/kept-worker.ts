@@ -104,8 +104,9 @@ export class KeptWorker {
     const since = this.#servingSince;
     // While a worker serves, only exitOnCrash exits with code 1.
     const hasCrashed = since !== undefined && worker.process.exitCode === 1;
-    if (!this.#stopping.signal.aborted) telemetry.metrics.count('workers_ended');
-    if (!this.#stopping.signal.aborted && hasCrashed) telemetry.metrics.count('crashes');
+    const { aborted } = this.#stopping.signal;
+    if (!aborted) telemetry.metrics.count('workers_ended');
+    if (!aborted && hasCrashed) telemetry.metrics.count('crashes');
     onEnded(this.counted);
     this.#asked?.resolve(undefined);
     [this.#worker, this.#servingSince, this.#asked, this.counted] = [undefined, undefined, undefined, []];

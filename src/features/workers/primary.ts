@@ -44,7 +44,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
   metrics.describe(async () => summaryOf(await status()));
 
   async function status(): Promise<Status> {
-    const reports = await Promise.all(workers.map(async (worker) => worker.look()));
+    const reports = await Promise.all(workers.map((worker) => worker.look()));
     return combine(
       reports.map((report) => report?.status),
       workers,
@@ -67,7 +67,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
   async function stop(): Promise<void> {
     const deadline = setTimeout(() => workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
     // All at once, so that no worker refuses connections while another one still accepts them.
-    await Promise.all([...workers.map(async (worker) => worker.stop()), management.stop()]);
+    await Promise.all([...workers.map((worker) => worker.stop()), management.stop()]);
     clearTimeout(deadline);
   }
 
@@ -81,7 +81,7 @@ export function createPrimary(first: LoadedConfig, telemetry: Telemetry) {
         execArgv: [...process.execArgv, '--disable-sigusr1'],
       });
       try {
-        await Promise.all([management.start(), ...workers.map(async (worker) => worker.start())]);
+        await Promise.all([management.start(), ...workers.map((worker) => worker.start())]);
       } catch (error) {
         await stop();
         throw error;
