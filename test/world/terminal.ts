@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { afterAll, beforeAll } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
-import { run } from '../../src/cli/run.ts';
+import { runHere } from './run-here.ts';
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
@@ -38,7 +38,7 @@ export async function postern(args: readonly string[], stdin = ''): Promise<Ende
   const input = new PassThrough();
   input.end(stdin);
   const printed = { stdout: '', stderr: '' };
-  const code = await run(['node', 'postern', ...args], {
+  const code = await runHere(['node', 'postern', ...args], {
     stdin: input,
     stdout: { write: (text) => (printed.stdout += text) },
     stderr: { write: (text) => (printed.stderr += text) },
@@ -62,7 +62,7 @@ export async function posternTyped(args: readonly string[], answers: readonly st
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const printed = { stdout: '', stderr: '' };
   const left = [...answers];
-  const code = await run(['node', 'postern', ...args], {
+  const code = await runHere(['node', 'postern', ...args], {
     stdin,
     stdout: { write: (text) => (printed.stdout += text) },
     stderr: {

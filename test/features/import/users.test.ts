@@ -7,7 +7,7 @@ import { hash } from '@node-rs/argon2';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { StoreConfig } from '../../../src/config/config.ts';
 import { createProgram } from '../../../src/cli/program.ts';
-import { run } from '../../../src/cli/run.ts';
+import { runHere } from '../../world/run-here.ts';
 import { withStore } from '../../../src/store/open.ts';
 import { openUsers } from '../../../src/users/accounts.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
@@ -380,7 +380,7 @@ describe('AD-24: imported users beside a service', () => {
     let shown = '';
     const stdout40 = { write: (text: string) => (shown += text), isTTY: true, columns: 40 };
     const args = ['user', 'import', file, '--from', 'csv', '--invite', '-c', world().configFile];
-    await run(['node', 'postern', ...args], { ...process, stdout: stdout40, stderr: { write: () => 0 } });
+    await runHere(['node', 'postern', ...args], { ...process, stdout: stdout40, stderr: { write: () => 0 } });
     expect(shown).toMatch(/^ida .*\/interaction\/link\/[\w-]{43} /m);
   });
 });
