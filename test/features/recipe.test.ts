@@ -13,12 +13,13 @@ describe('the recipe of a feature', () => {
   afterAll(() => removeCopy(folder));
 
   it('compiles, keeps to the rules of imports, and passes its own test', async () => {
-    expect(await runIn(folder, 'tsc', [])).toEqual({ code: 0, output: '' });
+    expect(await runIn(folder, 'tsc', ['--singleThreaded'])).toEqual({ code: 0, output: '' });
     const tests = [
       'vitest',
       'run',
       '--project',
       'suite',
+      '--maxWorkers=1',
       'test/features/greeting',
       'test/architecture',
       'test/unit/views/pages',
