@@ -291,14 +291,20 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
   });
 });
 
+const userId = (index: number) => `usr_${String(index).padStart(20, '0')}`;
+const manyUsers = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    id: userId(index),
+    username: `name-${index}`,
+    password_hash: HASH,
+  }));
+const toYaml = (users: ReturnType<typeof manyUsers>) =>
+  `# All\nusers:\n${users.map((user) => `  - id: ${user.id}\n    username: ${user.username}\n    password_hash: ${HASH}\n`).join('')}`;
+
 describe('16,000 users in the file', () => {
-  const ofAll = (to: (index: number) => string) => Array.from({ length: 16_000 }, (_, index) => to(index));
-  const idOf = (index: number) => `usr_${String(index).padStart(20, '0')}`;
-  const inJson = `[${ofAll((index) => JSON.stringify({ id: idOf(index), username: `name-${index}`, password_hash: HASH })).join()}]`;
-  const inYaml = ofAll(
-    (index) => `  - id: ${idOf(index)}\n    username: name-${index}\n    password_hash: ${HASH}\n`,
-  );
-  const yaml = `# All\nusers:\n${inYaml.join('')}`;
+  const users16k = manyUsers(16_000);
+  const inJson = JSON.stringify(users16k);
+  const yaml = toYaml(users16k);
 
   async function read(users: string, name: string) {
     const file = write(`${LOCAL}users_from: ${name}\n`);
@@ -318,20 +324,35 @@ describe('16,000 users in the file', () => {
   ])('are read in a heap of 64 MB, in %s', async (_title, text, name) => {
     const users = await read(text, name);
     expect(users).toHaveLength(16_000);
-    expect(users.at(-1)).toMatchObject({ id: idOf(15_999), username: 'name-15999', passwordHash: HASH });
+    expect(users.at(-1)).toMatchObject({ id: userId(15_999), username: 'name-15999', passwordHash: HASH });
   });
 
+  it('are the most that the shipped limits are for: more are a notice', async () => {
+    const file = write(`${LOCAL}users_from: users.yaml\n`);
+    writeFileSync(
+      join(dirname(file), 'users.yaml'),
+      `${yaml}  - id: usr_more0000000000000000\n    username: more\n    password_hash: ${HASH}\n`,
+    );
+    const { notices } = await loadConfig(file, { env: {} });
+    expect(notices.join()).toContain('users_from has 16001 users');
+  });
+});
+
+// Long enough to be parsed in parts.
+describe('2,000 users in the file', () => {
+  const yaml = toYaml(manyUsers(2000));
+
   it.each([
-    ['a key twice', yaml.replace('username: name-15999', 'id: u'), 'users.yaml:48001:5 duplicate key "id"'],
-    ['an alias', yaml.replace(`id: ${idOf(15_998)}`, 'id: *u'), 'users.yaml:47997:9 has a YAML alias'],
-    ['another key', `${yaml}others: 1\n`, 'users.yaml:48003:1 others: unknown key'],
+    ['a key twice', yaml.replace('username: name-1999', 'id: u'), 'users.yaml:6001:5 duplicate key "id"'],
+    ['an alias', yaml.replace(`id: ${userId(1998)}`, 'id: *u'), 'users.yaml:5997:9 has a YAML alias'],
+    ['another key', `${yaml}others: 1\n`, 'users.yaml:6003:1 others: unknown key'],
     [
       'an unknown key',
-      yaml.replace('username: name-15999', 'username: a\n    nonsense: 1'),
-      'users.yaml:48002:5 users[15999].nonsense: unknown key "nonsense"',
+      yaml.replace('username: name-1999', 'username: a\n    nonsense: 1'),
+      'users.yaml:6002:5 users[1999].nonsense: unknown key "nonsense"',
     ],
     ['a wrong list', yaml.replace('users:', 'persons:'), 'users.yaml:2:1 persons: unknown key "persons"'],
-    ['a second document', `${yaml}---\n`, 'users.yaml:48003:1 is not valid YAML'],
+    ['a second document', `${yaml}---\n`, 'users.yaml:6003:1 is not valid YAML'],
   ])('have %s reported in its place', async (_title, users, expected) => {
     const file = write(`${LOCAL}users_from: users.yaml\n`);
     writeFileSync(join(dirname(file), 'users.yaml'), users);
@@ -339,8 +360,8 @@ describe('16,000 users in the file', () => {
   });
 
   it('have a fault reported in its place, in JSON on one line and on many', async () => {
-    const one = { id: idOf(0), username: 'name-0', password_hash: HASH };
-    const faulty = JSON.stringify([one, { ...one, id: idOf(1), none: [1, { a: 2 }] }]).replace(
+    const one = { id: userId(0), username: 'name-0', password_hash: HASH };
+    const faulty = JSON.stringify([one, { ...one, id: userId(1), none: [1, { a: 2 }] }]).replace(
       'none',
       'no\\u006ee',
     );
@@ -352,16 +373,6 @@ describe('16,000 users in the file', () => {
       writeFileSync(join(dirname(file), 'users.json'), text);
       await expect(loadConfig(file, { env: {} })).rejects.toThrow(`${place} [1].none: unknown key "none"`);
     }
-  });
-
-  it('are the most that the shipped limits are for: more are a notice', async () => {
-    const file = write(`${LOCAL}users_from: users.yaml\n`);
-    writeFileSync(
-      join(dirname(file), 'users.yaml'),
-      `${yaml}  - id: usr_more0000000000000000\n    username: more\n    password_hash: ${HASH}\n`,
-    );
-    const { notices } = await loadConfig(file, { env: {} });
-    expect(notices.join()).toContain('users_from has 16001 users');
   });
 });
 
