@@ -91,8 +91,13 @@ describe('postern views', () => {
     const { code, stderr } = await views('check');
     expect(stderr).toContain(words);
     expect(code).toBe(1);
-    const { stdout } = await views('check', '--json');
-    expect(JSON.parse(stdout)).toMatchObject({ ok: false, faults: expect.any(Array) });
+  });
+
+  it('check lists what it finds as JSON', async () => {
+    put('login.ejs', '\n<%- model.username %>');
+    const { code, stdout } = await views('check', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, faults: [{ file: 'login.ejs', line: 2 }, {}] });
+    expect(code).toBe(1);
   });
 
   it('check leaves alone what an operator may add', async () => {
