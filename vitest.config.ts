@@ -10,6 +10,7 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
+          setupFiles: ['test/built-threads.ts'],
           // Two cores, and half of the time waits for servers and deadlines: six files at once fill the gaps.
           maxWorkers: 6,
           // A process takes one file after the other, with the modules that it has: importing them anew is a sixth of the work.
