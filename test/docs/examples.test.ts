@@ -3,12 +3,18 @@
 import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../world/chromium.ts';
 import { runProgram, startUntil } from '../world/process.ts';
 import { freePort } from '../world/servers.ts';
 import { PASSWORDS, startWorld, worldClients, type World } from '../world/world.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launchChromium();
+});
+afterAll(() => browser.close());
 
 describe('examples/express', () => {
   let folder: string;
@@ -52,9 +58,8 @@ describe('examples/express', () => {
   it('says that its secret is wrong', async () => {
     const env = { MY_APP_SECRET: 'another-secret', ISSUER: world.issuer };
     const app = await startUntil(`Open ${home}`, command, place(env));
-    const browser = await launchChromium();
+    const page = await browser.newPage();
     try {
-      const page = await browser.newPage();
       await page.goto(`${home}login`);
       await page.getByLabel('Username').fill('alice');
       await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
@@ -62,7 +67,7 @@ describe('examples/express', () => {
       await page.getByRole('button', { name: 'Allow', exact: true }).click();
       await page.getByText('Postern rejected the client secret: compare MY_APP_SECRET').waitFor();
     } finally {
-      await browser.close();
+      await page.close();
       await app.end();
     }
   });
@@ -87,14 +92,13 @@ describe('examples/spa', () => {
 
   async function withPage(issuer: string, use: (page: Page) => Promise<void>): Promise<void> {
     const app = await startUntil(origin, command, { cwd: folder, env: { VITE_ISSUER: issuer } });
-    const browser = await launchChromium();
+    const page = await browser.newPage();
     try {
-      const page = await browser.newPage();
       await page.goto(origin);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await use(page);
     } finally {
-      await browser.close();
+      await page.close();
       await app.end();
     }
   }

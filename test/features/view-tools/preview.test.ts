@@ -1,4 +1,5 @@
 // `postern views preview`, as a separate process: over HTTP, and in a browser.
+import type { Browser } from 'playwright-core';
 import path from 'node:path';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -134,16 +135,20 @@ describe('postern views preview', () => {
 describe('the preview in a browser', () => {
   const folder = tempFolder();
   let preview: ServiceProcess;
+  let browser: Browser;
   beforeAll(async () => {
     const config = path.join(folder, 'postern.json');
     putFile(config, JSON.stringify({ issuer: 'http://localhost:3000', views: 'views' }));
     const command = [process.execPath, MAIN, 'views', 'preview', '--config', config, '--port', '0'];
     preview = await startUntil('Press Ctrl-C to stop.', command, { env: COMPILED });
+    browser = await launchChromium();
   });
-  afterAll(() => preview.end());
+  afterAll(async () => {
+    await browser.close();
+    await preview.end();
+  });
 
   it('has frames in their scheme and whole height, keeps its place, and follows a change', async () => {
-    const browser = await launchChromium();
     const page = await browser.newPage({ bypassCSP: false });
     const faults: string[] = [];
     page.on('console', (message) => faults.push(message.text()));
@@ -159,17 +164,15 @@ describe('the preview in a browser', () => {
     putFile(path.join(folder, 'views/account.ejs'), '<h1>New words');
     await frameAt(1).getByText('New words').waitFor();
     expect(faults).toEqual([]);
-    await browser.close();
+    await page.close();
   });
 
   it('has no fault that axe knows', async () => {
-    const browser = await launchChromium();
     const page = await browser.newPage({ bypassCSP: true });
     await page.goto(`${/http:\S+/.exec(preview.stdout())?.[0]}/?page=error`);
     // The tests of the pages cover the content of the frames.
     await page.evaluate("for (const frame of document.querySelectorAll('iframe')) frame.src = 'about:blank'");
     expect(await axeFaults(page)).toEqual([]);
-    await browser.close();
   });
 });
 
