@@ -37,6 +37,7 @@ export const LMDB = 'postern, lmdb';
 export const REDIS = 'postern, redis';
 export const BARE = 'bare engine';
 export const OPAQUE = 'bare engine, opaque tokens';
+export const NO_API = 'bare engine, tokens without an API';
 const WIDE = '100000000/1m';
 
 /** The environment of one section: everything that it started ends with it. */
@@ -96,6 +97,7 @@ export class Stage {
 
   bareEngine = () => this.other(BARE, 'bare-engine.ts', 'jwt');
   bareOpaque = () => this.other(OPAQUE, 'bare-engine.ts', 'opaque');
+  bareWithoutApi = () => this.other(NO_API, 'bare-engine.ts', 'userinfo');
 
   /** Writes the files of a service without starting it. */
   async configure(options: ServiceOptions): Promise<Configured> {

@@ -100,7 +100,10 @@ export function exchange(service: Service): Subject {
 export async function userinfo(service: Service): Promise<Subject> {
   const { access_token: token } = await new User(service, 1).flow();
   const url = `${service.issuer}/oauth/userinfo`;
-  return loaded(service, { url, headers: { authorization: `Bearer ${token}` } }, ', userinfo');
+  const request = { url, headers: { authorization: `Bearer ${token}` } };
+  const { sub, email, name } = JSON.parse(await ask(request)) as Partial<Record<string, string>>;
+  if (!sub || !email || !name) throw new Error(`${service.name} doesn't return the claims of its user`);
+  return loaded(service, request, ', userinfo');
 }
 
 /** Another user signs in each time. */

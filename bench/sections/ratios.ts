@@ -1,7 +1,7 @@
 // The cost of a request, relative to the floor, raw signatures, the bare engine and a peer.
 import { ratio } from '../measure.ts';
 import { cpuAtMost, rateAtLeast, restAtMost, type Section } from '../section.ts';
-import { BARE, LMDB, OPAQUE, REDIS } from '../service.ts';
+import { BARE, LMDB, NO_API, OPAQUE, REDIS } from '../service.ts';
 import * as subjects from '../subjects.ts';
 
 const FLOOR = 'hand-written floor';
@@ -91,9 +91,12 @@ export const userinfo: Section = async (stage) => {
     subjects.userinfo(service),
   ]);
   const of = (name: string) => `${name}, userinfo`;
+  const rate = 'userinfo: rate / the bare engine’s';
   return {
-    subjects: await Promise.all(kinds),
+    subjects: await Promise.all([...kinds, subjects.userinfo(await stage.bareWithoutApi())]),
     targets: [
+      rateAtLeast(`${rate}, lmdb`, of(LMDB), of(NO_API), [1.5]),
+      rateAtLeast(`${rate}, Redis`, of(REDIS), of(NO_API), [1.5]),
       cpuAtMost('userinfo: CPU / that of an introspection, lmdb', of(LMDB), LMDB + PERSON, [2.5]),
       cpuAtMost('userinfo: CPU / that of an introspection, Redis', of(REDIS), REDIS + PERSON, [2.5]),
     ],

@@ -10,7 +10,10 @@ import { open } from 'lmdb';
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { REDIRECT_URI, RESOURCE, SCOPE, SECRET } from '../names.ts';
 
-/** `opaque`: the only access tokens that the engine itself introspects. */
+/**
+ * `opaque`: the only access tokens that the engine itself introspects. `userinfo`: opaque tokens without an API, the only ones that its
+ * userinfo accepts.
+ */
 const [port = '0', format = 'jwt'] = process.argv.slice(2);
 const HOUR = 3600;
 
@@ -73,7 +76,12 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   ],
   jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig' }] },
   cookies: { keys: ['a key of the benchmark'] },
-  routes: { authorization: '/oauth/authorize', token: '/oauth/token', introspection: '/oauth/introspect' },
+  routes: {
+    authorization: '/oauth/authorize',
+    token: '/oauth/token',
+    introspection: '/oauth/introspect',
+    userinfo: '/oauth/userinfo',
+  },
   scopes: ['openid', 'offline_access', SCOPE],
   claims: { email: ['email'], profile: ['name'] },
   pkce: { required: () => true },
@@ -90,7 +98,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
     introspection: { enabled: true, allowedPolicy: () => true },
     resourceIndicators: {
       enabled: true,
-      defaultResource: () => RESOURCE,
+      defaultResource: () => (format === 'userinfo' ? undefined : RESOURCE),
       useGrantedResource: () => true,
       getResourceServerInfo: () => ({
         scope: SCOPE,
