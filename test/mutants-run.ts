@@ -45,5 +45,5 @@ try {
 const share = verdicts.filter((verdict) => verdict === 'caught').length / verdicts.length;
 process.stdout.write(`${(100 * share).toFixed(0)} % of ${verdicts.length} caught\n`);
 if (only === undefined)
-  process.stdout.write(`No mutant, because nothing in src does it: ${NOT_OURS.join(', ')}\n`);
+  for (const [id, reason] of Object.entries(NOT_OURS)) process.stdout.write(`${id}  no mutant: ${reason}\n`);
 if (!(share >= ENOUGH)) process.exitCode = 1;
