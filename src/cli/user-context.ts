@@ -106,8 +106,14 @@ export type SendLink = (
   user: Pick<User, 'id' | 'username' | 'claims'>,
 ) => (() => Promise<Done>) | undefined;
 
-/** Facts of a user, by their names in JSON. */
-export type UserDetails = (context: UserContext, user: User) => Promise<object>;
+/** Loads what a feature adds to commands. `probeServer`: for `doctor`, undefined if the feature is off. */
+export type LoadAdditions = Readonly<Record<string, () => Promise<Additions>>>;
+type Additions = Readonly<{
+  sendLink: SendLink;
+  detailsOf: (context: UserContext, user: User) => Promise<object>;
+  probeServer: (config: Config) => Promise<Finding | undefined>;
+}>;
+type Finding = Readonly<{ level: 'ok' | 'problem'; message: string; advice?: string }>;
 
 type Change = Readonly<{
   name: string;

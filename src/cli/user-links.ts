@@ -12,22 +12,24 @@ import {
   addChange,
   type Done,
   COMMAND_LINE,
+  type LoadAdditions,
   type SendLink,
   type UserContext,
   withUsers,
 } from './user-context.ts';
 
-type LinkOptions = VerbOptions & { readonly mail?: boolean };
+type LinkOptions = VerbOptions & Readonly<Record<string, unknown>>;
 type InviteOptions = LinkOptions & GrantedOptions;
-type LoadSender = () => Promise<SendLink>;
 
-/** `loadSender`: loads the feature that sends links instead of printing them, if there is one. */
-export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSender | undefined): void {
-  const addMail = (verb: Command) =>
-    loadSender ? verb.option('--mail', 'send the link by email instead of printing it') : verb;
-  const senderOf = async ({ mail }: LinkOptions) => (mail ? loadSender?.() : undefined);
+/** A feature can send links instead of printing them, with an option of its name. */
+export function registerUserLinks(user: Command, io: CliIo, additions: LoadAdditions): void {
+  const [[name, load] = []] = Object.entries(additions);
+  const addSending = (verb: Command) =>
+    name ? verb.option(`--${name}`, 'send the link by email instead of printing it') : verb;
+  const senderOf = async (options: LinkOptions) =>
+    options[name ?? ''] ? (await load?.())?.sendLink : undefined;
   const invited = addNewVerb(user, 'invite', 'add a user and print an invitation link');
-  addMail(invited).action((typed: string, options: InviteOptions) =>
+  addSending(invited).action((typed: string, options: InviteOptions) =>
     withUsers(options, io, async (context) =>
       invite(context, typed, { options, io, send: await senderOf(options) }),
     ),
@@ -40,7 +42,7 @@ export function registerUserLinks(user: Command, io: CliIo, loadSender: LoadSend
     act: async (context, found, options: LinkOptions) =>
       newLink(context, await senderOf(options))(found.hasPassword ? 'reset' : 'invite', found),
   });
-  addMail(reset);
+  addSending(reset);
   addChange(user, io, {
     name: 'enable',
     description: 'allow a user to sign in again and clear failed attempts',

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import { canonicalUsername } from '../config/text.ts';
-import { USER_DETAILS } from '../features/commands.ts';
+import { ADDITIONS } from '../features/commands.ts';
 import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { type User, userOfFile } from '../users/user.ts';
 import { ensureUsernameIndex, usernameSort } from '../users/username-index.ts';
@@ -58,7 +58,7 @@ async function show(context: UserContext, typed: string, options: Options, io: C
   const [row] = await toRows(context, [user], io);
   const undefined_groups = user.groups.filter((name) => !Object.hasOwn(context.config.groups, name));
   const details = await Promise.all(
-    Object.values(USER_DETAILS).map(async (load) => (await load())(context, user)),
+    Object.values(ADDITIONS).map(async (load) => (await load()).detailsOf(context, user)),
   );
   const value = { ...row, undefined_groups, ...Object.assign({}, ...details), claims: user.claims };
   print(io, options, { value });

@@ -1,7 +1,7 @@
 // `postern user …`. A change to a user while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { loadConfig } from '../config/load.ts';
-import { LINK_SENDERS, USER_COMMANDS } from '../features/commands.ts';
+import { ADDITIONS, USER_COMMANDS } from '../features/commands.ts';
 import { deleteUser, disable, setPassword, signOut } from '../users/acts.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
@@ -61,7 +61,7 @@ export async function registerUser(program: Command, io: CliIo): Promise<void> {
       text: `Disabled ${username}`,
     }),
   });
-  registerUserLinks(verbs, io, Object.values(LINK_SENDERS)[0]);
+  registerUserLinks(verbs, io, ADDITIONS);
   for (const load of Object.values(USER_COMMANDS)) await (await load())(verbs, io);
   addChange(verbs, io, {
     name: 'sign-out',

@@ -27,9 +27,6 @@ export type ReportFault = (fault: FaultName, message: string, level?: Level) => 
 /** Reports each fault, and returns the message for when there is none; undefined if nothing was checked. */
 export type Check = (target: Target, report: ReportFault) => Promise<string | undefined>;
 
-/** A check of another feature. Resolves undefined while that is off. */
-export type Probe = (config: Config) => Promise<Omit<Result, 'name'> | undefined>;
-
 /** Thrown by a check that can't be made or finished from here. */
 export class Skipped extends Error {}
 

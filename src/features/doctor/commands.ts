@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load.ts';
 import { formatProblem } from '../../config/problems.ts';
 import { normalizeIssuer } from '../../config/uri.ts';
 import { ask } from './ask.ts';
-import { type Check, runCheck, type Level, type Probe, type Result } from './check.ts';
+import { type Check, runCheck, type Level, type Result } from './check.ts';
 import { checkClientAddress } from './client-address.ts';
 import { checkDiscovery, checkReach } from './discovery.ts';
 import { checkSignIn } from './sign-in.ts';
@@ -14,14 +14,13 @@ import { checkKeys, checkStore } from './store.ts';
 import { checkTls } from './tls.ts';
 import { addVerb, type VerbOptions } from '../../cli/configuration.ts';
 import { counted, Ended, EXIT, print, CommandError, type CliIo } from '../../cli/io.ts';
+import type { LoadAdditions } from '../../cli/user-context.ts';
 import { withProgress } from '../../cli/terminal.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
 
-type Probes = Readonly<Record<string, () => Promise<Probe>>>;
-
 /** Exit code 0: no problems, perhaps warnings; 1: problems. */
-export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
+export const doctorWith = (additions: LoadAdditions) => (program: Command, io: CliIo) => {
   addVerb(program, 'doctor', 'check a running service from outside, through its public URL and proxy')
     .option(
       '--url <url>',
@@ -29,7 +28,7 @@ export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
     )
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';
-      const known = isUrlOnly ? { results: [] } : await readKnown(options.config, probes);
+      const known = isUrlOnly ? { results: [] } : await readKnown(options.config, additions);
       const results = [
         ...known.results,
         ...(await withProgress(io, 'Checking the service', checkPublic(known, options.url))),
@@ -42,15 +41,15 @@ export const doctorWith = (probes: Probes) => (program: Command, io: CliIo) => {
 type Known = Readonly<{ config?: Config; results: readonly Result[] }>;
 
 /** Reads the configuration with its secrets, which the store needs, else without. Throws ConfigError. */
-async function readKnown(file: string, probes: Probes): Promise<Known> {
+async function readKnown(file: string, additions: LoadAdditions): Promise<Known> {
   const read = (readSecrets: boolean) => loadConfig(file, { writeKeys: false, readSecrets });
   try {
     const config = await read(true);
     const store = await runCheck('store', (report) => checkStore(config.store, report));
     const keys = await runCheck('keys', (report) => checkKeys(config, report));
     const results = [...store, ...keys];
-    for (const [name, load] of Object.entries(probes)) {
-      const found = await (await load())(config);
+    for (const [name, load] of Object.entries(additions)) {
+      const found = await (await load()).probeServer(config);
       if (found) results.push({ name, ...found });
     }
     return { config, results };

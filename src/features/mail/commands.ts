@@ -73,7 +73,7 @@ async function test(to: string, options: VerbOptions, io: CliIo): Promise<void> 
 }
 
 /** Checks the mail server for `postern doctor`. */
-export async function probeMail({ mail }: Pick<Config, 'mail'>) {
+export async function probeServer({ mail }: Pick<Config, 'mail'>) {
   if (mail === undefined || parseServer(mail.server)?.folder) return undefined;
   const { server } = mail;
   const failure = await (await openServer(mail)).verify().then(() => undefined, toFailure);
@@ -85,7 +85,7 @@ export async function probeMail({ mail }: Pick<Config, 'mail'>) {
 }
 
 /** Resolves since when the recipient's server has refused the user's address. */
-export async function emailRefusal({ store }: UserContext, user: User): Promise<object> {
+export async function detailsOf({ store }: UserContext, user: User): Promise<object> {
   const { refused } = await createMailStates(store.documents).get(user.id);
   return refused && refused.address === addressOf(user)
     ? { email_refused_since: new Date(refused.at).toISOString() }

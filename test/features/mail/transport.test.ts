@@ -1,6 +1,6 @@
 // Email over real SMTP: always with TLS, to one address, and the meaning of a server's answers.
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { probeMail } from '../../../src/features/mail/commands.ts';
+import { probeServer } from '../../../src/features/mail/commands.ts';
 import { mailAddress, parseSender, parseServer } from '../../../src/features/mail/feature.ts';
 import { createSender } from '../../../src/features/mail/sender.ts';
 import { sendMessage, toFailure } from '../../../src/features/mail/transport.ts';
@@ -123,7 +123,7 @@ describe('postern doctor', () => {
     ['a folder', 'right', { server: 'folder:/tmp/mail' }, {}, undefined, undefined],
   ] as const)('reports %s, and sends nothing', async (_, name, settings, faults, level, advice) => {
     Object.assign(servers[name].faults, faults);
-    const found = await probeMail({ mail: { ...servers[name].settings, ...settings } });
+    const found = await probeServer({ mail: { ...servers[name].settings, ...settings } });
     delete servers[name].faults.auth;
     expect(found?.level).toBe(level);
     if (advice) expect(found?.advice).toMatch(advice);
