@@ -6,6 +6,7 @@ import type { Endpoint, UserGrant } from '../config/endpoint-rows.ts';
 import type { Model } from '../config/model-rows.ts';
 import type { Rule } from '../config/rules.ts';
 import type { LimitRow } from '../config/schema-limits.ts';
+import type { MetricTable } from '../observability/metrics.ts';
 
 type Shape = Readonly<Record<string, ZodType>>;
 
@@ -51,6 +52,8 @@ export type Declaration = Readonly<{
   limits?: Readonly<Record<string, LimitRow>>;
   /** Events of the audit trail, each with a row in docs/observability.md. */
   audit?: readonly string[];
+  /** Metrics, each with a row in docs/observability.md. `snapshot` of its job reads the gauges. */
+  metrics?: MetricTable;
   /** Models of the engine that are stored for it. */
   models?: Readonly<Record<string, Model>>;
   /** The models of its pages by name (views/models.ts); the names are prefixes of its texts, too. */

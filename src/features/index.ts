@@ -42,7 +42,16 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
 type ObjectKey =
-  'switches' | 'service' | 'client' | 'resource' | 'limits' | 'models' | 'pages' | 'sections' | 'userIndexes';
+  | 'switches'
+  | 'service'
+  | 'client'
+  | 'resource'
+  | 'limits'
+  | 'models'
+  | 'pages'
+  | 'sections'
+  | 'userIndexes'
+  | 'metrics';
 
 /** Merges what all features declare as `key` into one object. */
 export const fold = <K extends ObjectKey>(key: K) =>

@@ -11,16 +11,16 @@ type KnownLabels = Readonly<Record<'routes' | 'limits' | 'events', readonly stri
 
 /** Gauges that are read at each scrape: name, value and labels. Times are in epoch seconds. */
 export type Snapshot = readonly (readonly [
-  name: keyof typeof GAUGES,
+  name: string,
   value: number,
   labels?: Readonly<Record<string, string>>,
 ])[];
 
-type Table = Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
-type MetricOptions = { name: string; help: string; labelNames: string[]; registers: Registry[] };
+/** Counters end in `_total`, histograms in `_duration_seconds`. All others are gauges. */
+export type MetricTable = Readonly<Record<string, readonly [help: string, ...labelNames: string[]]>>;
 type Labels = Readonly<Record<string, string | number>>;
 
-const GAUGES = {
+const METRICS: MetricTable = {
   configuration_info: ['The hash of the configuration that runs.', 'hash'],
   configuration_current: ['0: the file on disk was refused, an older one runs.'],
   ready: ['1: /readyz says ready.'],
@@ -33,35 +33,21 @@ const GAUGES = {
     'key',
   ],
   store_warning: ['What is less safe at the store than it could be; the log has the words.', 'warning'],
-  outgoing_calls: [
-    "Calls to apps' logout receivers that wait for their first try, or failed and are tried again.",
-    'state',
-  ],
-  mail_waiting: ["Email in the store that isn't sent yet."],
-  mail_oldest_seconds: ['How long the oldest of it has waited.'],
   lines_waiting_bytes: [
     "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
     'to',
   ],
-} satisfies Table;
-
-const COUNTERS = {
-  security_events: ['Security events, as the audit trail has them.', 'event', 'outcome'],
-  tokens_issued: ['Successful answers of the token endpoint.', 'grant_type'],
-  limit_hits: ['Requests beyond a limit, answered with 429.', 'limit'],
-  store_errors: ['Operations of the store that failed.', 'operation'],
-  damaged_records: ['Stored records that could not be read.', 'kind'],
-  mail: ['Email that was sent, or is not sent any more.', 'kind', 'outcome'],
-  workers_ended: ['Workers that ended without being asked to, before they served or later.'],
-  crashes: ['Workers that ended because of an error that nothing caught.'],
-} satisfies Table;
-
-/** In seconds. */
-const DURATIONS = {
-  http_request: ['Requests by route, status and cause.', 'route', 'status', 'cause'],
-  store_operation: ['Operations of the store.', 'operation'],
-  signature: ['Signing of access tokens, with the wait for a thread.'],
-} satisfies Table;
+  security_events_total: ['Security events, as the audit trail has them.', 'event', 'outcome'],
+  tokens_issued_total: ['Successful answers of the token endpoint.', 'grant_type'],
+  limit_hits_total: ['Requests beyond a limit, answered with 429.', 'limit'],
+  store_errors_total: ['Operations of the store that failed.', 'operation'],
+  damaged_records_total: ['Stored records that could not be read.', 'kind'],
+  workers_ended_total: ['Workers that ended without being asked to, before they served or later.'],
+  crashes_total: ['Workers that ended because of an error that nothing caught.'],
+  http_request_duration_seconds: ['Requests by route, status and cause.', 'route', 'status', 'cause'],
+  store_operation_duration_seconds: ['Operations of the store.', 'operation'],
+  signature_duration_seconds: ['Signing of access tokens, with the wait for a thread.'],
+};
 
 /** Opaque; may cross a process boundary as JSON. */
 export type ProcessMetrics = readonly object[];
@@ -71,30 +57,30 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 export function createMetrics() {
   const register = new Registry();
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
-  const made = <T>(table: Table, suffix: string, make: (one: MetricOptions) => T) =>
-    new Map(
-      Object.entries(table).map(([name, [help, ...labelNames]]) => [
-        name,
-        make({ name: `postern_${name}${suffix}`, help, labelNames, registers: [register] }),
-      ]),
-    );
-  const gauges = made(GAUGES, '', (one) => new Gauge(one));
-  const counters = made(COUNTERS, '_total', (one) => new Counter(one));
-  const durations = made(
-    DURATIONS,
-    '_duration_seconds',
-    (one) => new Histogram({ ...one, buckets: SECONDS }),
-  );
+  const gauges = new Map<string, Gauge>();
+  const counters = new Map<string, Counter>();
+  const durations = new Map<string, Histogram>();
+  function add(table: MetricTable): void {
+    for (const [key, [help, ...labelNames]] of Object.entries(table)) {
+      const one = { name: `postern_${key}`, help, labelNames, registers: [register] };
+      const [name = '', isCounter] = key.split(/(_total)$|_duration_seconds$/);
+      if (register.getSingleMetric(one.name)) continue;
+      if (isCounter) counters.set(name, new Counter(one));
+      else if (name !== key) durations.set(name, new Histogram({ ...one, buckets: SECONDS }));
+      else gauges.set(name, new Gauge(one));
+    }
+  }
+  add(METRICS);
 
-  const count = (name: keyof typeof COUNTERS, labels: Labels = {}, by = 1) =>
-    counters.get(name)?.inc(labels, by);
+  const count = (name: string, labels: Labels = {}, by = 1) => counters.get(name)?.inc(labels, by);
 
   const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
     count,
     /** Records the time since `startedAt`, by `performance.now()`. */
-    observe: (name: keyof typeof DURATIONS, startedAt: number, labels: Labels = {}) =>
+    observe: (name: string, startedAt: number, labels: Labels = {}) =>
       durations.get(name)?.observe(labels, (performance.now() - startedAt) / 1000),
+    add,
     /** Creates the series at 0, because `rate()` doesn't see the first failure of a series that it creates. */
     startAtZero({ routes, limits, events }: KnownLabels) {
       const requests = durations.get('http_request');

@@ -6,7 +6,7 @@ import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener } from '../http/server.ts';
-import { list } from '../features/index.ts';
+import { fold, list } from '../features/index.ts';
 import type { Job } from '../oidc/job.ts';
 import { nextFamilyStep } from '../keys/families.ts';
 import { keySettingsOf, openKeys } from '../keys/open-keys.ts';
@@ -83,6 +83,7 @@ async function compose(
   const { keyStore, hash } = await openKeys(config, store);
   const users = openUsers(store, hash);
   const unopened = watchSealed(config, await sealAnew(config, store, keyStore, log), store, log);
+  metrics.add({ ...fold('metrics') });
   metrics.startAtZero({
     routes: ROUTE_NAMES,
     limits: LIMIT_NAMES,

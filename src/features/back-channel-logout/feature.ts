@@ -24,5 +24,11 @@ export const backChannelLogout = {
   },
   clientRules: [forUsers('backchannel_logout_uri')],
   audit: ['app_logout'],
+  metrics: {
+    outgoing_calls: [
+      "Calls to apps' logout receivers that wait for their first try, or failed and are tried again.",
+      'state',
+    ],
+  },
   isOn: ({ clients }: Settings) => clients.some(({ backchannelLogoutUri }) => backchannelLogoutUri),
 } as const satisfies Declaration;

@@ -149,6 +149,11 @@ export const mail = {
     'mail.sign_ups': { limit: 250, windowSeconds: 10 * MINUTE },
   },
   audit: ['mail'],
+  metrics: {
+    mail_total: ['Email that was sent, or is not sent any more.', 'kind', 'outcome'],
+    mail_waiting: ["Email in the store that isn't sent yet."],
+    mail_oldest_seconds: ['How long the oldest of it has waited.'],
+  },
   // Kept while email is off, too, because it can be turned on at any time.
   userIndexes: { [ADDRESSES]: (user: IndexedUser) => addressOf(user)?.toLowerCase() },
   pages: { email, forgot, letter, 'sign-up': signUp },
