@@ -12,9 +12,7 @@ import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
 /** What a way to sign in adds to the sign-in page. */
-export type Way = (
-  interaction: OpenInteraction,
-) => Pick<PageModels['login'], 'passkey' | 'forgotUrl' | 'signUpUrl'>;
+export type Way = (interaction: OpenInteraction, shown: Shown) => Partial<PageModels['login']>;
 
 /** The initial values of the sign-in form. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
@@ -42,8 +40,22 @@ export const modelOfUser = (interaction: OpenInteraction, username: string) => (
   otherAccountUrl: otherAccountUrl(interaction),
 });
 
-export function createShow(host: Host, ways: readonly Way[]) {
+const passwordWay =
+  ({ csrf }: Host): Way =>
+  ({ uid, prompt, pageUrl }, { username, error }) => {
+    // Continuing as another user, who may consent or has access, is a separate step with its own token.
+    const isSwitch = prompt !== 'login' && prompt !== 'select_account';
+    return {
+      action: `${pageUrl}/${isSwitch ? 'switch' : 'login'}`,
+      csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
+      username,
+      error,
+    };
+  };
+
+export function createShow(host: Host, others: readonly Way[]) {
   const { config, accounts, pages, csrf } = host;
+  const ways = [passwordWay(host), ...others];
   const { html, localeOf } = createRender(pages);
 
   const signedInModel = (interaction: OpenInteraction, { username }: User) => ({
@@ -67,19 +79,13 @@ export function createShow(host: Host, ways: readonly Way[]) {
   /** For a user who must sign in, or wants to sign in as another user. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client, pageUrl } = interaction;
-    // Continuing as another user, who may consent or has access, is a separate step with its own token.
-    const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isBesideAnother(interaction, shown);
     const model = {
       client,
-      action: `${pageUrl}/${isSwitch ? 'switch' : 'login'}`,
-      csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
       cancelAction: `${pageUrl}/cancel`,
       cancelCsrf: csrf.token(uid, prompt),
-      username: shown.username,
-      error: shown.error,
       backUrl: isOther ? pageUrl : undefined,
-      ...Object.assign({}, ...ways.map((way) => way(interaction))),
+      ...Object.assign({}, ...ways.map((way) => way(interaction, shown))),
     };
     html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : pageUrl]);
   }

@@ -25,10 +25,8 @@ const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429
 
 export const open = ({ userLists }: App): PageParts => ({
   guard: { isPlain: () => true },
-  routes: (host, others) =>
-    userLists
-      ? [accountPage(host, [...createSections(host, userLists), ...others]), changePassword(host)]
-      : [],
+  sections: (host) => (userLists ? createSections(host, userLists) : []),
+  routes: (host, sections) => [accountPage(host, sections), changePassword(host)],
 });
 
 const changePassword = ({ config }: Host): Route => ({
