@@ -28,23 +28,23 @@ export type Declaration = Readonly<{
   switches?: Shape;
   /** Its keys at the top of the file. */
   service?: Shape;
-  /** Keys of `service` that are specific to one machine and take effect at the next start. */
+  /** Workers only: keys of `service` that are specific to one machine and take effect at the next start. */
   ofMachine?: readonly string[];
   /** Its keys in a client. */
   client?: Shape;
-  /** Its keys in an API. */
+  /** Access only: its keys in an API. */
   resource?: Shape;
-  /** Replaces references in its `service` keys with secrets, file contents and folders. */
+  /** Email only: replaces references in its `service` keys with secrets, file contents and folders. */
   read?: (form: never, reading: Reading) => Promise<object>;
   /** Rules that combine several keys of a client. */
   clientRules?: readonly Rule<never, never>[];
   /** Rules that combine several keys of the file. */
   serviceRules?: readonly Rule<never, never>[];
-  /** Grants of the token endpoint with which a user authorizes an app. */
+  /** Device flow only: grants of the token endpoint with which a user authorizes an app. */
   grants?: readonly UserGrant[];
-  /** Indexes of the store's users (users/username-index.ts), updated with each change of a user. */
+  /** Email only: indexes of the store's users (users/username-index.ts), updated with each change of a user. */
   userIndexes?: Readonly<Record<string, SortOf>>;
-  /** Receives the events that users are notified of (users/user-events.ts). */
+  /** Email only: receives the events that users are notified of (users/user-events.ts). */
   sendsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */
   endpoints?: readonly Endpoint[];
@@ -54,7 +54,7 @@ export type Declaration = Readonly<{
   audit?: readonly string[];
   /** Metrics, each with a row in docs/observability.md. `snapshot` of its job reads the gauges. */
   metrics?: MetricTable;
-  /** Models of the engine that are stored for it. */
+  /** Device flow only: models of the engine that are stored for it. */
   models?: Readonly<Record<string, Model>>;
   /** The models of its pages by name (views/models.ts); the names are prefixes of its texts, too. */
   pages?: Shape;

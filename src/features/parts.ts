@@ -11,7 +11,7 @@ import type { PosternProvider } from '../oidc/seam/provider.ts';
 export type Parts = Readonly<{
   /** Decides whether the fast path may answer, and whether a user's tokens may still be used. */
   guard: Guard;
-  /** Finds clients that aren't in the file. */
+  /** Client documents only: finds clients that aren't in the file. */
   clients?: ClientSource;
   /** Options of the engine, besides the core's. */
   engine?: Pick<Configuration, 'features' | 'ttl'>;
@@ -31,7 +31,7 @@ export type Parts = Readonly<{
   management?: Middleware;
   /** Changes classes of the engine before the instance serves. */
   seam?: (provider: PosternProvider) => void;
-  /** Receives the events of users, like the lists of their sessions. The same event may arrive twice. */
+  /** Email only: receives the events of users, like the lists of their sessions. The same event may arrive twice. */
   onUserEvent?: OnUserEvent;
   /** Background work while the application serves. */
   job?: (provider: Provider) => Job;
