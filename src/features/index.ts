@@ -41,29 +41,19 @@ type Together<P> = (P extends unknown ? (part: P) => void : never) extends (part
   : never;
 type Folded<K extends string> = [Declared<K>] extends [never] ? object : Together<Declared<K>>;
 
-type ObjectKey =
-  | 'switches'
-  | 'service'
-  | 'client'
-  | 'resource'
-  | 'limits'
-  | 'models'
-  | 'pages'
-  | 'sections'
-  | 'userIndexes'
-  | 'metrics';
+type KeysOf<T> = keyof {
+  [K in keyof Declaration as NonNullable<Declaration[K]> extends T ? K : never]: true;
+};
 
 /** Merges what all features declare as `key` into one object. */
-export const fold = <K extends ObjectKey>(key: K) =>
+export const fold = <K extends KeysOf<Readonly<Record<string, unknown>>>>(key: K) =>
   // TypeScript can't tell which key each member of a list has.
   joinParts(LIST.map((one) => one[key])) as Folded<K>;
 
 type Item<L> = L extends readonly (infer I)[] ? I : never;
 
 /** Joins what all features declare as `key` into one list. */
-export function list<
-  K extends 'begin' | 'audit' | 'clientRules' | 'serviceRules' | 'endpoints' | 'grants' | 'ofMachine',
->(key: K): readonly Item<Declared<K>>[] {
+export function list<K extends KeysOf<readonly unknown[]>>(key: K): readonly Item<Declared<K>>[] {
   return LIST.flatMap((one): readonly unknown[] => one[key] ?? []) as never;
 }
 
