@@ -169,7 +169,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
   core: CORE,
   access: {
     'AC-13': ['if (!rules.mayUseResource(user, api)) return `${rule}.access`;', ''],
-    'AC-27': ['if (!all.has(name)) report(', "if (name === '') report("],
+    'AC-27': ['if (!known.has(name)) report(', "if (name === '') report("],
   },
   account: { 'MF-37': ['csrf.check(form, visitor.session.uid, stepOf(visitor)),', 'form,'] },
   'back-channel-logout': {
@@ -190,7 +190,7 @@ const OF_FEATURES: Readonly<Record<string, Faults>> = {
     'MC-27': ['issuerIsLoopback: false,', 'issuerIsLoopback: true,'],
     'MC-30': ["'documents.host': { limit: 10,", "'documents.host': { limit: 1000,"],
   },
-  'device-flow': { 'PR-13': ['if (isInTime) return;', 'return;'] },
+  'device-flow': { 'PR-13': ["if (await takePoll(ctx.oidc.params?.['device_code'])) return;", 'return;'] },
   mail: {
     'ML-07': [
       "return 'reason' in opened ? page.refuse(ctx, opened) : page.ask(ctx, opened);",
