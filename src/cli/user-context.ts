@@ -111,9 +111,10 @@ export type LoadAdditions = Readonly<Record<string, () => Promise<Additions>>>;
 type Additions = Readonly<{
   sendLink: SendLink;
   detailsOf: (context: UserContext, user: User) => Promise<object>;
-  probeServer: (config: Config) => Promise<Finding | undefined>;
+  probeServer: (
+    config: Config,
+  ) => Promise<Readonly<{ level: 'ok' | 'problem'; message: string; advice?: string }> | undefined>;
 }>;
-type Finding = Readonly<{ level: 'ok' | 'problem'; message: string; advice?: string }>;
 
 type Change = Readonly<{
   name: string;

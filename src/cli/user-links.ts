@@ -21,7 +21,7 @@ import {
 type LinkOptions = VerbOptions & Readonly<Record<string, unknown>>;
 type InviteOptions = LinkOptions & GrantedOptions;
 
-/** A feature can send links instead of printing them, with an option of its name. */
+/** A feature can send links, with an option of its name. */
 export function registerUserLinks(user: Command, io: CliIo, additions: LoadAdditions): void {
   const [[name, load] = []] = Object.entries(additions);
   const addSending = (verb: Command) =>

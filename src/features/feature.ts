@@ -34,17 +34,17 @@ export type Declaration = Readonly<{
   client?: Shape;
   /** Access only: its keys in an API. */
   resource?: Shape;
-  /** Email only: replaces references in its `service` keys with secrets, file contents and folders. */
+  /** Email only: replaces references in its keys with secrets, file contents and folders. */
   read?: (form: never, reading: Reading) => Promise<object>;
   /** Rules that combine several keys of a client. */
   clientRules?: readonly Rule<never, never>[];
   /** Rules that combine several keys of the file. */
   serviceRules?: readonly Rule<never, never>[];
-  /** Device flow only: grants of the token endpoint with which a user authorizes an app. */
+  /** Device flow only: grants with which a user authorizes an app. */
   grants?: readonly UserGrant[];
-  /** Email only: indexes of the store's users (users/username-index.ts), updated with each change of a user. */
+  /** Email only: indexes of the store's users (users/username-index.ts). */
   userIndexes?: Readonly<Record<string, SortOf>>;
-  /** Email only: receives the events that users are notified of (users/user-events.ts). */
+  /** Email only: sends notices (users/user-events.ts). */
   sendsNotes?: true;
   /** Paths that are served while it is on, and answer 404 while it is off. */
   endpoints?: readonly Endpoint[];

@@ -15,7 +15,7 @@ export type PageParts = Parts &
     sections?: (host: Host) => readonly Section[];
     /** Pages at the paths of its `endpoints`. `sections`: those of all features. */
     routes?: (host: Host, sections: readonly Section[]) => readonly Route[];
-    /** A way to sign in. The first is the core's: the password. */
+    /** A way to sign in besides the password. */
     ways?: (host: Host) => Way;
     /** Email only: the URL where users request a new password or invitation link. */
     newLinkUrl?: string;

@@ -31,7 +31,7 @@ export type Parts = Readonly<{
   management?: Middleware;
   /** Changes classes of the engine before the instance serves. */
   seam?: (provider: PosternProvider) => void;
-  /** Email only: receives the events of users, like the lists of their sessions. The same event may arrive twice. */
+  /** Email only: receives the events of users, some twice. */
   onUserEvent?: OnUserEvent;
   /** Background work while the application serves. */
   job?: (provider: Provider) => Job;

@@ -60,7 +60,7 @@ export function createMetrics() {
   const gauges = new Map<string, Gauge>();
   const counters = new Map<string, Counter>();
   const durations = new Map<string, Histogram>();
-  function add(table: MetricTable): void {
+  function add(table: MetricTable) {
     for (const [key, [help, ...labelNames]] of Object.entries(table)) {
       const one = { name: `postern_${key}`, help, labelNames, registers: [register] };
       const [name = '', isCounter] = key.split(/(_total)$|_duration_seconds$/);
