@@ -1,10 +1,10 @@
 // The encryption and cookie keys: reads their references, rejects weak keys, and generates missing keys once, in the data folder, for
 // a first try on one machine.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { link, rm, writeFile } from 'node:fs/promises';
-import { createFolder } from '../observability/folder.ts';
+import { link, open, rm } from 'node:fs/promises';
+import { createFolder, giveToOwner } from '../observability/folder.ts';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
@@ -102,7 +102,11 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
 async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    await writeFile(draft, `${value}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    const opened = await open(draft, 'wx', 0o600);
+    await giveToOwner(opened, dirname(file));
+    await opened.writeFile(`${value}\n`);
+    await opened.sync();
+    await opened.close();
     await link(draft, file);
     return true;
   } catch (error) {

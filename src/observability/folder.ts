@@ -1,5 +1,6 @@
 // Creates the folders of data, keys, logs and email.
 import { existsSync, mkdirSync } from 'node:fs';
+import { type FileHandle, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Creates a folder and its parents, without `recursive`: with it, Node never returns below /proc. Throws an error for the administrator. */
@@ -15,4 +16,10 @@ export function createFolder(folder: string, mode = 0o700): void {
     const message = `the folder ${folder} can't be created (${code}): correct the path or its permissions`;
     throw new Error(message, { cause });
   }
+}
+
+/** Gives a new file to the owner of its folder: a command that root runs must not lock the service out. Throws the system's error. */
+export async function giveToOwner(file: FileHandle, folder: string): Promise<void> {
+  const { uid, gid } = await stat(folder);
+  if (process.getuid?.() === 0) await file.chown(uid, gid);
 }

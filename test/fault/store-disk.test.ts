@@ -1,7 +1,7 @@
 // The embedded store on a full disk, and with files that are not the ones it has open: the real process, and the answers of
 // its management port. A file-size limit stands in for the full disk, because every user may set one on their own process.
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, cp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
@@ -196,6 +196,36 @@ describe('a lock file that the service may not open', () => {
       `ended with 1: the store folder ${at('data')} can't be opened: EACCES\n`,
     );
   });
+
+  it.runIf(isRoot)(
+    'and keys that a command of root generates belong to the owner of the folder',
+    async () => {
+      const keyless = { config: { encryption_keys: [], cookie_keys: [] } };
+      world = await writeWorldConfig(testFolder(), keyless);
+      await mkdir(at('data'), { mode: 0o700 });
+      await giveToNobody(world.folder);
+      expect((await postern(['keys', 'list', '--config', world.configFile])).code).toBe(1);
+      expect((await readdir(at('data'))).toSorted()).toEqual(['cookie.key', 'encryption.key']);
+      await startHere([...asNobody, process.execPath, MAIN]);
+      expect(await readyAndGauge()).toEqual(READY);
+    },
+  );
+
+  it.runIf(isRoot)(
+    'is no link by which a command of root gives away or overwrites a file elsewhere',
+    async () => {
+      await giveToNobody(world.folder);
+      const lock = at('data', 'lock.mdb');
+      await rm(lock);
+      await symlink(at('elsewhere'), lock);
+      await symlink(at('postern.json'), at('data', `room-${process.pid}`));
+      const before = await readFile(world.configFile, 'utf8');
+      const { code, stderr } = await postern(['keys', 'list', '--config', world.configFile]);
+      expect([code, stderr]).toEqual([1, `the store folder ${at('data')} can't be opened: ENOENT\n`]);
+      await expect(stat(at('elsewhere'))).rejects.toThrow('ENOENT');
+      expect(await readFile(world.configFile, 'utf8')).toBe(before);
+    },
+  );
 
   it.runIf(isRoot)('is not left behind by a command that root runs after a restore', async () => {
     await cp(at('data'), at('copy'), { recursive: true });

@@ -1,9 +1,10 @@
 // Checks of the two files of an LMDB folder that LMDB omits. On a lock file that it can't open, or a data file that is
 // something else, lmdb 3.5.6 doesn't throw: it crashes the process with a segmentation fault.
+import { randomUUID } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
-import { access, chown, open, rm, stat } from 'node:fs/promises';
+import { access, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createFolder } from '../../observability/folder.ts';
+import { createFolder, giveToOwner } from '../../observability/folder.ts';
 import { StoreTakesNoWrites, StoreUnfit } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
@@ -26,18 +27,17 @@ async function prepareFile(folder: string, name: string): Promise<void> {
   if (existsSync(path)) return access(path, constants.R_OK | constants.W_OK);
   // LMDB maps the lock file into memory. If the disk has no room for a page of it, the process crashes.
   await fillRoom(folder);
-  await (await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)).close();
-  // A command that root runs while the service is stopped must not lock the service out of its files.
-  if (process.getuid?.() === 0) {
-    const { uid, gid } = await stat(folder);
-    await chown(path, uid, gid);
-  }
+  const file = await open(path, 'wx', 0o600).catch(() => undefined);
+  // Another process was first, or it is a link to a file that doesn't exist: root must not create that for the owner of the folder.
+  if (file === undefined) return access(path, constants.R_OK | constants.W_OK);
+  await giveToOwner(file, folder);
+  await file.close();
 }
 
 /** Writes a file and removes it. Rejects with the disk's own error when it is full. */
 async function fillRoom(folder: string): Promise<void> {
-  const path = join(folder, `room-${process.pid}`);
-  const file = await open(path, 'w', 0o600);
+  const path = join(folder, `room-${randomUUID()}`);
+  const file = await open(path, 'wx', 0o600);
   try {
     await rm(path, { force: true });
     await file.writeFile(Buffer.alloc(ROOM_BYTES));
