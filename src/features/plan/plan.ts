@@ -92,11 +92,12 @@ function shown(value: unknown, rule: string): string | undefined {
  * has the same one from the other side.
  */
 function comparable({ config, generatedKeys, folder }: PlanSide, now: number, places: Map<string, string>) {
-  const { store, audit, mail, viewsFolder } = config;
+  const { store, audit, mail, viewsFolder }: typeof config & { mail?: { server: string } | undefined } =
+    config;
   const placeOf = (path: string) => {
-    const place = places.get(path) ?? relative(folder, path);
-    places.set(path, place);
-    return place;
+    const at = places.get(path) ?? relative(folder, path);
+    places.set(path, at);
+    return at;
   };
   return {
     ...config,
@@ -106,7 +107,7 @@ function comparable({ config, generatedKeys, folder }: PlanSide, now: number, pl
     notices: undefined,
     usersFrom: undefined,
     viewsFolder: undefined,
-    views: viewsFolder === undefined ? undefined : placeOf(viewsFolder),
+    views: viewsFolder && placeOf(viewsFolder),
     // A URL can contain a password, which isn't printed.
     store: store.engine === 'lmdb' ? `lmdb:${placeOf(store.folder)}` : store.url,
     audit: audit.to === 'file' ? `file:${placeOf(audit.file)}` : audit.to,
