@@ -5,7 +5,8 @@ import { dirname } from 'node:path';
 
 /** Creates a folder and its parents, without `recursive`: with it, Node never returns below /proc. Throws an error for the administrator. */
 export function createFolder(folder: string, mode = 0o700): void {
-  if (existsSync(folder)) return;
+  // `.` may be unreadable.
+  if (existsSync(folder) || folder === '.') return;
   createFolder(dirname(folder), mode);
   try {
     mkdirSync(folder, { mode });

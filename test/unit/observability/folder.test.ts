@@ -6,6 +6,7 @@ import { createFolder } from '../../../src/observability/folder.ts';
 import { Lines } from '../../../src/observability/lines.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { configFolder, testFolder } from '../../world/temp-folder.ts';
+import { runProgram } from '../../world/process.ts';
 import { postern } from '../../world/terminal.ts';
 
 const NOWHERE = '/proc/x/y';
@@ -42,4 +43,15 @@ it('the error has the reason of the folder that fails', () => {
   } finally {
     if (isRoot) seteuid?.(0);
   }
+});
+
+it('the error has the reason where the working folder is closed to the user of the process', async () => {
+  const script = `import { chmodSync } from 'node:fs';
+    import { createFolder } from '${import.meta.resolve('../../../src/observability/folder.ts')}';
+    process.chdir(process.argv[1]), chmodSync('.', 0);
+    if (process.getuid() === 0) process.setuid(65_534);
+    createFolder('x/y');`;
+  const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', script];
+  const { stderr } = await runProgram([...node, testFolder()], {});
+  expect(stderr).toContain("Error: the folder x can't be created (EACCES)");
 });
