@@ -113,7 +113,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newUserId();
   const name = JSON.stringify(username);
-  const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}`;
+  const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
   if (!json) io.stderr.write('Add this to users in the users file:\n');
-  print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
+  print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml.trim() });
 }

@@ -78,5 +78,5 @@ function toText({ items, result }: Plan): string {
     const some = items.filter((item) => item.severity === severity);
     return some.map(({ path, message }) => `${name}  ${path}: ${message}`);
   });
-  return [...lines, ...(lines.length > 0 ? [''] : []), SUMMARIES[result]].join('\n');
+  return [...lines, '', SUMMARIES[result]].join('\n').trimStart();
 }

@@ -164,7 +164,8 @@ describe('postern user hash', () => {
   it('keeps to the length that a configuration wants, and to 15 without one', async () => {
     const config = file('short.yaml', 'issuer: http://localhost:3000\npasswords: { min_length: 8 }\n');
     expect((await postern(['user', 'hash'], 'otterly8')).stderr).toContain('at least 15 characters');
-    expect((await postern(['user', 'hash', '-c', config], 'otterly8')).code).toBe(0);
+    const { stdout } = await postern(['user', 'hash', '-c', config, '--json'], 'otterly8');
+    expect((JSON.parse(stdout) as { yaml: string }).yaml).toMatch(/^- id: usr_[^]*: "username"\n$/);
     expect((await postern(['user', 'hash', '-c', config, '-u', 'otterly'], 'otterly8')).code).toBe(1);
     const seven = file('seven.yaml', 'issuer: http://localhost:3000\npasswords: { min_length: 7 }\n');
     const { code, stderr } = await postern(['check', '-c', seven]);
