@@ -190,7 +190,7 @@ async function* applyAll(context: UserContext, steps: readonly Step[], invite: I
     const ids = await Promise.all(steps.slice(at, at + AT_ONCE).map((step) => applyOne(context, step)));
     for (const [index, id] of ids.entries()) {
       const step = steps[at + index];
-      if (step && !(step.before ?? step.draft).passwordHash) yield* inviteOne(context, { step, id, invite });
+      if (step && !(step.before ?? step.draft).passwordHash) yield* inviteOne(context, step, { id, invite });
     }
   }
 }
@@ -205,14 +205,11 @@ async function applyOne(context: UserContext, { draft, before, granted, isChange
   return id;
 }
 
-type Invitation = Readonly<{ step: Step; id: string; invite: Invite }>;
-
 async function* inviteOne(
   { states, links }: UserContext,
-  { step, id, invite }: Invitation,
+  { before, draft: { username }, granted }: Step,
+  { id, invite }: Readonly<{ id: string; invite: Invite }>,
 ): AsyncGenerator<Row> {
-  const { before, draft, granted } = step;
-  const { username } = draft;
   const { disabled, hasFactors } = await states.get(id);
   if (disabled || hasFactors || (invite && (await links?.isOpen('invite', id)))) return;
   const link = await invite?.('invite', { id, username, ...granted, validAfter: before?.validAfter ?? 0 });
