@@ -14,8 +14,8 @@ import { isLoopbackUrl } from '../../config/uri.ts';
 import { createFolder } from '../../observability/folder.ts';
 import { CommandError, counted } from '../../cli/io.ts';
 import { newUserId } from '../../cli/user-context.ts';
-import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
-import { type ClientDraft, POLICY_GROUP, PROVIDERS } from './providers.ts';
+import { type Fields, recordsOf, textOf, textsOf, unreadIn, valueAt } from './fields.ts';
+import { type ClientDraft, POLICY_GROUP, type Provider, PROVIDERS } from './providers.ts';
 import { readUsers, type UserDraft } from './users.ts';
 
 type Name = keyof typeof PROVIDERS;
@@ -23,7 +23,8 @@ type Options = Readonly<{ out: string; issuer?: string }>;
 
 /** Resolves the report. Throws ConfigError for input that can't be read, and CommandError; then nothing is written. */
 export async function migrate(name: Name, file: string, { out, issuer }: Options): Promise<string> {
-  const { clientsAt, toClient, issuerOf, groupsOf, notesOf } = PROVIDERS[name];
+  const provider: Provider = PROVIDERS[name];
+  const { clientsAt, toClient, issuerOf, groupsOf } = provider;
   const problems = new ProblemList();
   const { users, content } = await readUsers(name, file, problems);
   const drafts = recordsOf(valueAt(content, clientsAt)).flatMap((fields) => toClient(fields, content) ?? []);
@@ -36,14 +37,13 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
   if (there.length > 0) throw new CommandError(`nothing was written: ${out} is not empty`);
 
   const named = [
-    ...groupsOf(content),
+    ...(groupsOf?.(content) ?? []),
     ...drafts.flatMap(({ client }) => textsOf(valueAt(client, 'access/groups'))),
     ...users.flatMap(({ groups }) => groups ?? []),
   ];
   const groups = [...new Set(named)].filter((one) => !one.startsWith(POLICY_GROUP)).toSorted();
   const entries = users.filter(({ passwordHash }) => passwordHash !== undefined).map(toEntry);
-  const needsFactor = drafts.some(({ client }) => client['sign_in'] !== undefined);
-  const factors = { passkeys: true, one_time_codes: true, recovery_codes: 10 };
+  const input = { content, drafts, users };
   const service = {
     issuer: url,
     listen: { port: isLoopbackUrl(url) ? Number(new URL(url).port) : 3000 },
@@ -54,7 +54,9 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
     users_from: 'users.yaml',
     groups: Object.fromEntries(groups.map((group) => [group, group])),
     ...settingsOf(name, content),
-    ...(needsFactor && { sign_in: factors }),
+    ...(withFactorIn(provider, input) && {
+      sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
+    }),
   };
   const left = users.length - entries.length;
   const files = {
@@ -65,26 +67,15 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
     'secrets/cookie.key': `${newKey()}\n`,
   };
   await writeAll(out, files);
-  const attributes = users.flatMap(({ claims }) => Object.keys(claims));
   const report = {
     [`From ${name} to Postern`]: Object.keys(files),
     'The sub of every user changes': [
       'Apps that know users by sub take each for a new user. Before you switch, set them to match users by email address or username',
     ],
     'To fill in: postern check refuses the files until then': (await faultsOf(out)).concat(
-      drafts.map(neededBy),
+      drafts.flatMap(neededBy),
     ),
-    'What changes': [
-      ...drafts.flatMap(notesOfClient),
-      left > 0
-        ? `passwords: those of ${counted(left, 'user')} can't be taken over. Send each user a link, as below`
-        : '',
-      needsFactor ? 'second factors: users need new ones. Send each a link of "postern user enrol"' : '',
-      ...[...new Set(attributes)]
-        .filter((one) => !STANDARD_CLAIMS.includes(one))
-        .map((one) => `attribute of users ${one}: left out`),
-      ...notesOf(content),
-    ],
+    'What changes': changesOf(provider, input),
     Next: ['check', 'serve', left > 0 ? `user import ${file} --from ${name} --invite` : ''].map(
       (verb) => verb && `postern ${verb} --config ${join(out, 'postern.yaml')}`,
     ),
@@ -92,6 +83,36 @@ export async function migrate(name: Name, file: string, { out, issuer }: Options
   const parts = Object.entries(report).map(([title, lines]) => `## ${title}\n\n${toList(lines)}`);
   await writeAll(out, { 'REPORT.md': parts.join('\n') });
   return parts.join('\n');
+}
+
+type Input = Readonly<{ content: unknown; drafts: readonly ClientDraft[]; users: readonly UserDraft[] }>;
+
+/** Who needs a new second factor. Empty: no user. */
+const withFactorIn = ({ withFactors }: Provider, { content, drafts }: Input) =>
+  withFactors?.(content).join(', ') ||
+  (drafts.some(({ client }) => client['sign_in'] !== undefined) ? 'users' : '');
+
+function changesOf(provider: Provider, input: Input): readonly string[] {
+  const { content, drafts, users } = input;
+  const { known } = provider;
+  const left = users.filter(({ passwordHash }) => passwordHash === undefined).length;
+  const withFactor = withFactorIn(provider, input);
+  const attributes = new Set(users.flatMap(({ claims }) => Object.keys(claims)));
+  const notes = provider.notesOf(content);
+  // Comes last, because the lines above read from the content too.
+  const unread = Map.groupBy(unreadIn(content, known), (at) => /^[^.]+\./.exec(at)?.[0]);
+  return [
+    ...drafts.flatMap((draft) => notesOfClient(draft, unreadIn(draft.fields, known))),
+    left > 0
+      ? `passwords: those of ${counted(left, 'user')} can't be taken over. Send each user a link, as below`
+      : '',
+    withFactor && `second factors: ${withFactor} need new ones. Send each a link of "postern user enrol"`,
+    ...[...attributes]
+      .filter((one) => !STANDARD_CLAIMS.includes(one))
+      .map((one) => `attribute of users ${one}: left out`),
+    ...notes,
+    ...[...unread.values()].map((some) => `not carried over: ${some.join(', ')}`),
+  ];
 }
 
 const toList = (lines: readonly string[]) =>
@@ -107,11 +128,17 @@ async function writeAll(folder: string, files: Readonly<Record<string, string>>)
   }
 }
 
-function neededBy({ client, secret, isPublic }: ClientDraft): string {
-  const [, variable] = /^env:(.+)/.exec(isPublic ? '' : textOf(secret)) ?? [];
-  return variable === undefined
-    ? ''
-    : `client ${textOf(client['client_id'])}: set ${variable} in the environment`;
+const idOf = ({ client }: ClientDraft) => textOf(client['client_id']);
+
+function neededBy(draft: ClientDraft): readonly string[] {
+  const [id, secret] = [idOf(draft), draft.isPublic ? 'env:' : textOf(draft.secret)];
+  const { fault } = toSecrets(secret);
+  const needs = [
+    id.startsWith('env:') && `set client_id to the value of ${id.slice(4)}`,
+    /^env:./.test(secret) && `set ${secret.slice(4)} in the environment`,
+    fault && `its secret ${fault}. Set another, of "postern client secret", here and in the app`,
+  ];
+  return needs.map((need) => (need ? `client ${id}: ${need}` : ''));
 }
 
 /** The problems that `postern check` reports. */
@@ -125,15 +152,14 @@ const faultsOf = (folder: string): Promise<readonly string[]> =>
   );
 
 function settingsOf(name: Name, content: unknown): Fields {
-  const found = Object.entries(PROVIDERS[name].settings).map(([ours, theirs]) => {
+  const settings: Record<string, Record<string, unknown>> = {};
+  for (const [ours, theirs] of Object.entries(PROVIDERS[name].settings)) {
     const [section = '', key = ''] = ours.split('/');
-    const value = valueAt(content, theirs);
-    return { section, entry: [key, section === 'lifetimes' ? durationOf(value) : value] };
-  });
-  const sections = Map.groupBy(found, ({ section }) => section);
-  return Object.fromEntries(
-    [...sections].map(([section, some]) => [section, Object.fromEntries(some.map(({ entry }) => entry))]),
-  );
+    const values = theirs.split(' ').map((path) => valueAt(content, path));
+    const value = values.find((one) => one !== undefined);
+    (settings[section] ??= {})[key] = section === 'lifetimes' ? durationOf(value) : value;
+  }
+  return settings;
 }
 
 const UNITS: Fields = { ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400, w: 604_800, M: 2_592_000, y: 31_536_000 };
@@ -171,16 +197,15 @@ function toForm(draft: ClientDraft, hasGroups: boolean) {
   };
 }
 
-function notesOfClient(draft: ClientDraft): readonly string[] {
-  const { fault } = draft.isPublic ? {} : toSecrets(textOf(draft.secret));
+function notesOfClient(draft: ClientDraft, unread: readonly string[]): readonly string[] {
+  const left = [...unread, ...(draft.left ?? [])];
   const foreign = draft.scopes.filter((one) => ![...SPECIFICATION_SCOPES, 'groups'].includes(one));
   const notes = [
-    fault && `its secret ${fault}. Make one with "postern client secret"`,
     mayOmitPkce(draft) && 'PKCE stays optional. Set require_pkce: true if the app uses it',
     foreign.length > 0 && `scopes left out: ${foreign.join(', ')}. Define them in resources, and add them`,
-    draft.left.length > 0 && `not carried over: ${draft.left.join(', ')}`,
+    left.length > 0 && `not carried over: ${left.join(', ')}`,
   ];
-  return notes.map((note) => (note ? `client ${textOf(draft.client['client_id'])}: ${note}` : ''));
+  return notes.map((note) => (note ? `client ${idOf(draft)}: ${note}` : ''));
 }
 
 function toSecrets(secret: string): Readonly<{ secrets: readonly object[]; fault?: string }> {

@@ -11,38 +11,46 @@ export type ClientDraft = Readonly<{
   scopes: readonly string[];
   /** In plain text, as argon2id, or `env:NAME`. */
   secret: unknown;
-  /** Settings that aren't carried over. */
-  left: readonly string[];
+  fields: Fields;
+  /** What isn't carried over, in addition to the fields that weren't read. */
+  left?: readonly string[];
 }>;
 
-type Provider = Readonly<{
+export type Provider = Readonly<{
   clientsAt: string;
   toClient: (fields: Fields, content: unknown) => ClientDraft | undefined;
   issuerOf: (content: unknown) => string;
   /** Paths in the provider's file, by paths in ours. */
   settings: Readonly<Record<string, string>>;
-  groupsOf: (content: unknown) => readonly string[];
+  groupsOf?: (content: unknown) => readonly string[];
   notesOf: (content: unknown) => readonly string[];
+  /** Usernames of users with second factors. */
+  withFactors?: (content: unknown) => readonly string[];
+  /** Paths that the report leaves out: they have a note, or every file has them. */
+  known: RegExp;
 }>;
 
 const USUAL = ['authorization_code', 'refresh_token'];
-
-const without = (fields: Fields, known: string) =>
-  Object.keys(fields).filter((key) => !known.split(' ').includes(key));
 
 /** Dex gives every client the same grants and scopes. */
 const dex: Provider = {
   clientsAt: 'staticClients',
   toClient(fields, content) {
-    const { id, name, secret, secretEnv: env, redirectURIs: uris } = fields;
+    const { id, idEnv, name, secret, secretEnv: env, redirectURIs: uris } = fields;
     const consent = valueAt(content, 'oauth2/skipApprovalScreen') === true ? 'implicit' : undefined;
     return {
-      client: { client_id: id, client_name: name, redirect_uris: uris, id_token_claims: 'full', consent },
+      client: {
+        client_id: id ?? `env:${textOf(idEnv)}`,
+        client_name: name,
+        redirect_uris: uris,
+        id_token_claims: 'full',
+        consent,
+      },
       isPublic: fields['public'] === true,
       grants: USUAL,
       scopes: ['email', 'profile', 'groups'],
       secret: typeof env === 'string' ? `env:${env}` : secret,
-      left: without(fields, 'id name secret secretEnv redirectURIs public'),
+      fields,
     };
   },
   issuerOf: (content) => textOf(valueAt(content, 'issuer')),
@@ -53,7 +61,6 @@ const dex: Provider = {
     'lifetimes/refresh_token': 'expiry/refreshTokens/validIfNotUsedFor',
     'lifetimes/refresh_token_absolute': 'expiry/refreshTokens/absoluteLifetime',
   },
-  groupsOf: () => [],
   notesOf: (content) => [
     ...recordsOf(valueAt(content, 'connectors')).map(
       ({ id }) => `connector ${textOf(id)}: its users can't sign in`,
@@ -62,10 +69,10 @@ const dex: Provider = {
       .filter((grant) => !USUAL.includes(grant))
       .map((grant) => `grant type ${grant}: not carried over`),
   ],
+  known: /^\.(staticClients$|connectors\[\]\.|enablePasswordDB|staticPasswords\[\]\.(hash|userID))/,
 };
 
 const SAME = ['client_id', 'client_name', 'redirect_uris', 'token_endpoint_auth_method'];
-const KNOWN_TO_AUTHELIA = `${SAME.join(' ')} client_secret public grant_types scopes consent_mode response_types response_modes require_pkce pkce_challenge_method authorization_policy claims_policy`;
 
 const authelia: Provider = {
   clientsAt: 'identity_providers/oidc/clients',
@@ -74,19 +81,21 @@ const authelia: Provider = {
     const claims = valueAt(oidc, `claims_policies/${textOf(fields['claims_policy'])}/id_token`);
     const scopes = textsOf(fields['scopes'] ?? ['profile', 'email', 'groups']);
     const usual = scopes.includes('offline_access') ? USUAL : USUAL.slice(0, 1);
+    const grants = textsOf(fields['grant_types'] ?? usual);
+    const policy = accessByPolicy(textOf(fields['authorization_policy'] ?? 'two_factor'), oidc);
     return {
       client: {
         ...Object.fromEntries(SAME.map((key) => [key, fields[key]])),
         id_token_claims: textsOf(claims).length > 0 ? 'full' : undefined,
         consent: fields['consent_mode'] === 'implicit' ? 'implicit' : undefined,
         require_pkce: fields['require_pkce'],
-        ...accessByPolicy(textOf(fields['authorization_policy'] ?? 'two_factor'), oidc),
+        ...(grants.includes('authorization_code') && policy),
       },
       isPublic: fields['public'] === true,
-      grants: textsOf(fields['grant_types'] ?? usual),
+      grants,
       scopes,
       secret: textOf(fields['client_secret']).replace(/^\$plaintext\$/, ''),
-      left: without(fields, KNOWN_TO_AUTHELIA),
+      fields,
     };
   },
   issuerOf: (content) => textOf(recordsOf(valueAt(content, 'session/cookies'))[0]?.['authelia_url']),
@@ -94,13 +103,14 @@ const authelia: Provider = {
     'cors/allowed_origins': 'identity_providers/oidc/cors/allowed_origins',
     'lifetimes/access_token': 'identity_providers/oidc/lifespans/access_token',
     'lifetimes/refresh_token': 'identity_providers/oidc/lifespans/refresh_token',
-    'lifetimes/session': 'session/inactivity',
-    'lifetimes/session_absolute': 'session/expiration',
+    'lifetimes/session': 'session/cookies/0/inactivity session/inactivity',
+    'lifetimes/session_absolute': 'session/cookies/0/expiration session/expiration',
   },
-  groupsOf: () => [],
   notesOf: () => [
     'access_control: its rules are for sites behind a proxy, and never applied to OpenID Connect',
   ],
+  known:
+    /^\.(access_control|authentication_backend\.file|identity_providers\.oidc\.(hmac|jwks|clients($|\[\]\.(response_|pkce_))))/,
 };
 
 /** Prefix of groups that are never defined. */
@@ -127,10 +137,9 @@ function accessByPolicy(name: string, oidc: unknown) {
 const OWN_CLIENTS = /^(account|account-console|admin-cli|broker|realm-management|security-admin-console)$/;
 const OWN_SCOPES = /^(roles|web-origins|acr|basic|microprofile-jwt|service_account|organization)$/;
 const OF_GROUPS = /^oidc-(group-membership|usermodel-realm-role)-mapper$/;
-const OTHERS =
-  'implicitFlowEnabled directAccessGrantsEnabled authorizationServicesEnabled protocolMappers webOrigins'.split(
-    ' ',
-  );
+/** Parts that every export has, and those with notes. */
+const KNOWN_TO_KEYCLOAK =
+  /^\.((id|realm|enabled|notBefore|keycloakV.*|ssl.*|.*Mappings|clients|.*Flow)$|default|required|auth|browserS|otp|webAuthn|accessC|action|oauth2|client[SOP]|max|minimum|wait|quick|failure|bruteForceS|events|enabledE|adminE|identity|roles|components|attributes\.(ciba|client|oauth2|par|realm|short|action)|(groups.*|users)\[\]\.(id|path|created|credentials|access|totp)|clients\[\]\.(id|clientAuth|front|fullScope|access|protocolM|attributes\.(realm_client|client\.secret|backchannel\.logout\.[sr])))/;
 
 /** Disabled clients are left out. */
 const keycloak: Provider = {
@@ -148,7 +157,7 @@ const keycloak: Provider = {
     return {
       client: {
         client_id: clientId,
-        client_name: name,
+        client_name: textOf(name) || undefined,
         ...(usesCode && { ...urisOfKeycloak(fields), id_token_claims: 'full', require_pkce: hasPkce }),
       },
       isPublic,
@@ -158,6 +167,7 @@ const keycloak: Provider = {
         ...mappers.filter((mapper) => OF_GROUPS.test(mapper)).map(() => 'groups'),
       ],
       secret: fields['secret'],
+      fields,
       left: leftOfKeycloak(fields, usesCode && !isPublic),
     };
   },
@@ -179,7 +189,7 @@ const keycloak: Provider = {
     ...namesIn(valueAt(realm, 'roles/realm')).filter((role) => !isOwnRole(role)),
   ],
   notesOf: (realm) => [
-    'groups and roles: a group is its path without the first slash, a role of the realm is a group, roles of clients are left out. Apps ask for the scope groups and read the claim groups',
+    'groups and roles: a group is its path without the first slash, a role of the realm is a group, roles of clients and in other roles are left out. Apps ask for the scope groups and read the claim groups',
     ...recordsOf(valueAt(realm, 'identityProviders')).map(
       ({ alias }) => `identity provider ${textOf(alias)}: left out`,
     ),
@@ -187,10 +197,15 @@ const keycloak: Provider = {
       (name) => `users of ${name}: left out`,
     ),
   ],
+  withFactors: (realm) =>
+    recordsOf(valueAt(realm, 'users'))
+      .filter(({ credentials }) => recordsOf(credentials).some(({ type }) => type !== 'password'))
+      .map(({ username }) => textOf(username)),
+  known: KNOWN_TO_KEYCLOAK,
 };
 
 function leftOfKeycloak(fields: Fields, isConfidential: boolean): string[] {
-  const left = OTHERS.filter((key) => fields[key] === true || Array.isArray(fields[key]));
+  const left = Array.isArray(fields['protocolMappers']) ? ['protocolMappers'] : [];
   if (!isConfidential) return left;
   if (fields['serviceAccountsEnabled'] === true) left.push('serviceAccountsEnabled');
   if (fields['consentRequired'] !== true)
@@ -213,7 +228,8 @@ function urisOfKeycloak({ rootUrl, redirectUris, attributes }: Fields) {
   const redirect_uris = textsOf(redirectUris).map(absolute);
   const ends = textOf(valueAt(attributes, 'post.logout.redirect.uris')).split('##').filter(Boolean);
   const post_logout_redirect_uris = ends.flatMap((uri) => (uri === '+' ? redirect_uris : absolute(uri)));
-  return { redirect_uris, post_logout_redirect_uris };
+  const backchannel_logout_uri = textOf(valueAt(attributes, 'backchannel.logout.url')) || undefined;
+  return { redirect_uris, post_logout_redirect_uris, backchannel_logout_uri };
 }
 
 export const PROVIDERS = { dex, authelia, keycloak };

@@ -8,7 +8,7 @@ import { phcFault } from '../../config/secret-strength.ts';
 import { escaped } from '../../config/text.ts';
 import { fromCsv } from '../../cli/table.ts';
 import { toClaim } from '../../cli/user-access.ts';
-import { type Fields, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
+import { type Fields, recordReads, recordsOf, textOf, textsOf, valueAt } from './fields.ts';
 
 type UserFields = Readonly<{
   username: string;
@@ -115,10 +115,12 @@ export async function readUsers(format: UserFormat, file: string, problems: Prob
   if (format === 'csv')
     return { users: draftsIn(await readCsv(file, problems), format, problems), content: undefined };
   const document = await readDocument(file, problems);
-  const named = textOf(valueAt(document?.content, 'authentication_backend/file/path'));
+  const content = recordReads(document?.content);
+  const named = textOf(valueAt(content, 'authentication_backend/file/path'));
   const database = named && document ? join(document.folder, basename(named)) : file;
-  const listed = database === file ? document : await readDocument(database, problems);
-  return { users: listed ? draftsIn(listed, format, problems) : [], content: document?.content };
+  const listed =
+    database === file ? document && { ...document, content } : await readDocument(database, problems);
+  return { users: listed ? draftsIn(listed, format, problems) : [], content };
 }
 
 type Listed = Pick<SourceDocument, 'file' | 'content' | 'locate'>;
