@@ -103,14 +103,9 @@ staticPasswords:
   });
 
   it('turns clients, policies and users of Authelia into ours, and loses no rule unseen', async () => {
+    const named = { email: 'anna@example.com' };
     const users = {
-      anna: {
-        displayname: 'Anna',
-        email: 'anna@example.com',
-        groups: ['admins'],
-        password: PHC,
-        phone_number: '1',
-      },
+      anna: { ...named, displayname: 'Anna', groups: ['admins'], password: PHC, phone_number: '1' },
       ben: { password: '$6$rounds=50000$x' },
     };
     writeFileSync(path.join(folder, 'users_database.yml'), JSON.stringify({ users }));
@@ -122,13 +117,10 @@ staticPasswords:
       redirect_uris: [`https://${client_id}.example/`],
       ...more,
     });
+    const cookies = [{ authelia_url: 'https://auth.example' }];
     const { code, toFill, changes, load, out } = await migrated('authelia', {
       authentication_backend: { file: { path: '/config/users_database.yml' } },
-      session: {
-        inactivity: '5 minutes',
-        expiration: '1h',
-        cookies: [{ authelia_url: 'https://auth.example' }],
-      },
+      session: { inactivity: '5 minutes', expiration: '1h', cookies },
       access_control: { rules: [{ domain: 'x.example', policy: 'two_factor' }] },
       identity_providers: {
         oidc: {
@@ -187,12 +179,7 @@ staticPasswords:
       lifetimes: { accessToken: 3600, refreshToken: 14 * 86_400, session: 300, sessionAbsolute: 3600 },
       groups: { admins: 'admins', ops: 'ops' },
       users: [
-        {
-          username: 'anna',
-          passwordHash: PHC,
-          groups: ['admins'],
-          claims: { name: 'Anna', email: 'anna@example.com' },
-        },
+        { username: 'anna', passwordHash: PHC, groups: ['admins'], claims: { name: 'Anna', ...named } },
       ],
     });
     const signIn = { require: 'second_factor' };
@@ -269,10 +256,8 @@ staticPasswords:
         { ...app, clientId: 'asks', secret: SECRET, consentRequired: true },
       ],
     };
-    expect(await migrated('keycloak', realm)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('add --issuer'),
-    });
+    const unnamed = await migrated('keycloak', realm);
+    expect(unnamed).toMatchObject({ code: 1, stderr: expect.stringContaining('add --issuer') });
     const { toFill, changes, load } = await migrated('keycloak', realm, ...ISSUER);
     expect(toFill).toEqual([]);
     const config = await load();
@@ -327,13 +312,10 @@ staticPasswords:
   );
 
   it('says by file and field what has to be filled in, and shows no secret', async () => {
+    const secret = '{{ secret "/run/secrets/a-file-with-a-long-name" }}';
     const clients = [
       { id: 'weak', secret: 'hunter2hunter2', redirectURIs: ['https://a.example/cb'] },
-      {
-        id: 'template',
-        secret: '{{ secret "/run/secrets/a-file-with-a-long-name" }}',
-        redirectURIs: ['https://*.example/cb'],
-      },
+      { id: 'template', secret, redirectURIs: ['https://*.example/cb'] },
     ];
     const { stdout, toFill } = await migrated('dex', { staticClients: clients }, ...ISSUER);
     expect(stdout).not.toMatch(/hunter2|run\/secrets/);

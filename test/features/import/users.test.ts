@@ -13,11 +13,10 @@ import { openUsers } from '../../../src/users/accounts.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { useWorld } from '../../world/each-store.ts';
-import { tryPassword } from '../../world/person.ts';
 import { startRedis } from '../../world/servers.ts';
 import { testFolder } from '../../world/temp-folder.ts';
 import { postern, useEnvironment } from '../../world/terminal.ts';
-import { isLogin } from '../../world/person.ts';
+import { isLogin, tryPassword } from '../../world/person.ts';
 import { WORLD_ENV } from '../../world/world.ts';
 
 const AUTHELIA = { memoryCost: 65_536, timeCost: 3, parallelism: 4 } as const;
@@ -27,21 +26,13 @@ const KEYCLOAK = { memoryCost: 7168, timeCost: 5, parallelism: 1 } as const;
 function credentialOf(phc: string) {
   const [, , , cost = '', salt, value] = phc.split('$');
   const [memory, hashIterations, parallelism] = cost.split(',').map((one) => one.slice(2));
-  const additionalParameters = {
-    hashLength: ['32'],
-    memory: [memory],
-    type: ['id'],
-    version: ['1.3'],
-    parallelism: [parallelism],
-  };
+  const ofCost = { memory: [memory], type: ['id'], version: ['1.3'], parallelism: [parallelism] };
+  const additionalParameters = { hashLength: ['32'], ...ofCost };
+  const ofHash = { hashIterations: Number(hashIterations), algorithm: 'argon2', additionalParameters };
   return {
     type: 'password',
     secretData: JSON.stringify({ value: `${value}=`, salt: `${salt}==`, additionalParameters: {} }),
-    credentialData: JSON.stringify({
-      hashIterations: Number(hashIterations),
-      algorithm: 'argon2',
-      additionalParameters,
-    }),
+    credentialData: JSON.stringify(ofHash),
   };
 }
 
@@ -98,12 +89,8 @@ describe('postern user import', () => {
       expect(await createAccountStates(documents).get(ben?.id ?? '')).toMatchObject({ disabled: true });
     });
     const moved = 'username,groups\nanna,staff\n';
-    const refused = await imported(moved);
-    expect(refused).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'users:2:1 users[0]: the user exists: --update changes groups and claims\n',
-    });
+    const refusal = 'users:2:1 users[0]: the user exists: --update changes groups and claims\n';
+    expect(await imported(moved)).toEqual({ code: 1, stdout: '', stderr: refusal });
     expect(await imported(moved, '--update')).toMatchObject({ code: 0 });
     expect((await stored())[0]).toEqual({ ...anna, groups: ['staff'] });
     // A verified old address doesn't verify the new one.
@@ -121,12 +108,8 @@ describe('postern user import', () => {
   it('takes what "user list -o csv" printed, whatever the cells begin with', async () => {
     const names = ['=1+1', "'=1+1", "''@x", "'x", '-a_b', '+49 30', '\uff1dx', 'a,"b"', 'zoë'];
     const users = names.map((username, at) => {
-      return {
-        username,
-        enabled: at > 0,
-        email: `${username.replaceAll(/[@ ]/g, '')}@example.com`,
-        groups: ['hr', 'staff'],
-      };
+      const email = `${username.replaceAll(/[@ ]/g, '')}@example.com`;
+      return { username, enabled: at > 0, email, groups: ['hr', 'staff'] };
     });
     const from = ['--from', 'keycloak'];
     expect(await imported(JSON.stringify({ users }), ...from)).toMatchObject({ code: 0 });
@@ -288,19 +271,8 @@ describe('postern user import', () => {
     if (at) writeFileSync(config, readFileSync(config, 'utf8').replace('lmdb:data', at.url));
     const rows = Array.from({ length: 3000 }, (_, index) => `user${index},user${index}@example.com`);
     writeFileSync(path.join(folder, 'users'), `username,email\n${rows.join('\n')}\n`);
-    const args = [
-      '--no-warnings',
-      'src/main.ts',
-      'user',
-      'import',
-      path.join(folder, 'users'),
-      '--from',
-      'csv',
-      '-c',
-      config,
-      '-o',
-      'csv',
-    ];
+    const verb = ['src/main.ts', 'user', 'import', path.join(folder, 'users'), '-c', config];
+    const args = ['--no-warnings', ...verb, ...'--from csv -o csv'.split(' ')];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // The first is the heading.
     for await (const text of child.stdout) if (String(text).includes('user0')) break;
@@ -310,10 +282,8 @@ describe('postern user import', () => {
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(3000);
     const { code, stderr } = await imported(`username,email\n${rows.join('\n')}\n`, '-o', 'name');
-    expect([code, stderr]).toEqual([
-      0,
-      `added: ${3000 - before}\nupdated: 0\nunchanged: ${before}\nin_users_file: 0\n`,
-    ]);
+    const counts = `added: ${3000 - before}\nupdated: 0\nunchanged: ${before}\nin_users_file: 0\n`;
+    expect([code, stderr]).toEqual([0, counts]);
     expect((await stored(at)).length).toBe(3000);
   });
 
@@ -348,15 +318,11 @@ describe('AD-24: imported users beside a service', () => {
       },
       { username: 'service-account-x', serviceAccountClientId: 'x' },
     ];
-    expect(await imported('keycloak', { realm: 'x', users }, '-o', 'name')).toMatchObject({
-      code: 0,
-      stdout: 'kim\n',
-    });
+    const ofKeycloak = await imported('keycloak', { realm: 'x', users }, '-o', 'name');
+    expect(ofKeycloak).toMatchObject({ code: 0, stdout: 'kim\n' });
     const password = await hash('ada-password-of-authelia', AUTHELIA);
-    expect(await imported('authelia', { users: { ada: { password, displayname: 'Ada' } } })).toMatchObject({
-      code: 0,
-      stdout: '',
-    });
+    const ofAuthelia = await imported('authelia', { users: { ada: { password, displayname: 'Ada' } } });
+    expect(ofAuthelia).toMatchObject({ code: 0, stdout: '' });
     for (const [username, secret, works] of [
       ['kai', 'kai-password-of-keycloak', true],
       ['ada', 'ada-password-of-authelia', true],
