@@ -108,7 +108,9 @@ async function readParts(file: string, problems: ProblemList, sources: SourceLis
   const report = problems.reporter(document);
   const value = parse(serviceSchema, document.content, report);
   // Lists are checked even if the file has other faults.
-  const context = { document, problems, sources };
+  const isKnown = ([key]: [string, unknown]) => Object.hasOwn(serviceSchema.shape, key);
+  const content = Object.fromEntries(Object.entries(Object(document.content)).filter(isKnown));
+  const context = { document: { ...document, content }, problems, sources };
   const entries = {
     clients: await readEntries('clients', clientSchema, context),
     resources: await readEntries('resources', resourceSchema, context),

@@ -258,6 +258,7 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
       'postern.yaml:2:1 constructor: unknown key',
     ],
     ['a merge key', `${LOCAL}<<: { listen: 1 }\n`, 'postern.yaml:2:1 <<: unknown key'],
+    ['a list under another key', `${LOCAL}users: [${'{},'.repeat(30)}]\n`, 'postern.yaml:2:1 users: unknown'],
     ['a key that is no text', `${LOCAL}1: 2\n`, 'postern.yaml:2:1 has a key that is not text'],
     ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, `is nested more than 20 levels deep`],
     ['bytes that are no text', Uint8Array.of(0x69, 0xff, 0xfe), 'postern.yaml is not UTF-8 text'],

@@ -51,7 +51,6 @@ it('the error has the reason where the working folder is closed to the user of t
     process.chdir(process.argv[1]), chmodSync('.', 0);
     if (process.getuid() === 0) process.setuid(65_534);
     createFolder('x/y');`;
-  const node = [process.execPath, '--no-warnings', '--input-type=module', '--eval', script];
-  const { stderr } = await runProgram([...node, testFolder()], {});
-  expect(stderr).toContain("Error: the folder x can't be created (EACCES)");
+  const command = [process.execPath, '--input-type=module', '--eval', script, testFolder()];
+  expect((await runProgram(command, {})).stderr).toContain("Error: the folder x can't be created (EACCES)");
 });
