@@ -1,8 +1,8 @@
 // IN-14: a copy of the store contains no usable credential. The test searches the copy for everything that a client or a browser
 // received, after a check that the search finds values that are there.
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startRedis, type RedisServer } from '../world/servers.ts';
+import { describe, expect, it } from 'vitest';
+import { startRedis } from '../world/servers.ts';
 import { takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { dumpOf } from '../world/dump.ts';
@@ -10,35 +10,31 @@ import { newBrowser } from '../world/person.ts';
 import { revoke } from '../world/presented-tokens.ts';
 import { textOf } from '../world/requests.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
-import { PASSWORDS, SECRETS, startWorld, type StoreName, type World, WORLD_ENV } from '../world/world.ts';
+import { PASSWORDS, SECRETS, startWorld, type StoreName, WORLD_ENV } from '../world/world.ts';
+import { useStarted } from '../world/started.ts';
 
 describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
-  let redis: RedisServer | undefined;
-  let world: World;
-  beforeAll(async () => {
-    redis = storeName === 'redis' ? await startRedis() : undefined;
-    world = await startWorld(redis === undefined ? {} : { store: redis.url });
-  });
-  afterAll(async () => {
-    await world.stop();
-    await redis?.stop();
+  const redis = useStarted(async () => (storeName === 'redis' ? startRedis() : undefined));
+  const world = useStarted(() => {
+    const server = redis();
+    return startWorld(server && { store: server.url });
   });
 
   it('IN-14: holds no code, token, session or interaction id, secret, verifier or password', async () => {
-    const ticket = await takeCode(world);
-    const unused = await takeCode(world);
-    const answer = await redeem(world, ticket);
-    const rotated = await refresh(world, textOf(answer, 'refresh_token'));
+    const ticket = await takeCode(world());
+    const unused = await takeCode(world());
+    const answer = await redeem(world(), ticket);
+    const rotated = await refresh(world(), textOf(answer, 'refresh_token'));
     const machine = textOf(
-      await requestToken(world, 'svc', { grant_type: 'client_credentials', scope: 'reports.read' }),
+      await requestToken(world(), 'svc', { grant_type: 'client_credentials', scope: 'reports.read' }),
       'access_token',
     );
-    await revoke(world, machine, 'svc');
-    const open = newBrowser(world);
-    const login = await open.open(authorizationUrl(world, { login_hint: 'alice' }));
-    await ticket.browser.open(`${world.issuer}/oauth/logout`);
+    await revoke(world(), machine, 'svc');
+    const open = newBrowser(world());
+    const login = await open.open(authorizationUrl(world(), { login_hint: 'alice' }));
+    await ticket.browser.open(`${world().issuer}/oauth/logout`);
 
-    const copy = await dumpOf(world);
+    const copy = await dumpOf(world());
     // Proves that the search works: the copy contains these.
     for (const known of [
       'AuthorizationCode',

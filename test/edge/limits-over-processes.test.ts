@@ -2,7 +2,7 @@
 // an administrator starts it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { begin } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
@@ -10,6 +10,7 @@ import { tempFolder } from '../world/temp-folder.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { PASSWORDS, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { useStarted } from '../world/started.ts';
 
 const NODES = 4;
 const MACHINE = { grant_type: 'client_credentials' };
@@ -22,26 +23,22 @@ const config = {
 };
 
 type Node = World & { readonly process: ServiceProcess };
-let redis: RedisServer;
+const redis = useStarted(() => startRedis());
 let nodes: readonly Node[] = [];
 
 const folders = Array.from({ length: NODES }, () => tempFolder());
 
 async function startLimited(folder: string): Promise<Node> {
   const issuer = 'https://id.example';
-  const node = await writeWorldConfig(folder, { issuer, store: redis.url, config });
+  const node = await writeWorldConfig(folder, { issuer, store: redis().url, config });
   return { ...node, process: await startProcess(node.configFile) };
 }
 
 beforeAll(async () => {
-  redis = await startRedis();
   const [first = '', ...others] = folders;
   nodes = [await startLimited(first), ...(await Promise.all(others.map(startLimited)))];
 });
-afterAll(async () => {
-  await Promise.all(nodes.map(async (node) => node.process.end()));
-  await redis.stop();
-});
+afterAll(() => Promise.all(nodes.map((node) => node.process.end())));
 
 /** Sends `count` requests at once, in turn over the nodes. */
 async function requestInTurn(
@@ -123,7 +120,7 @@ it('HT-16: when the Redis is gone each process goes on counting, machines get to
   const headers = { 'x-forwarded-for': '192.0.2.3' };
   const { browser, page } = await begin({ issuer: 'https://id.example', base: node.base }, {}, { headers });
   expect(page.status).toBe(200);
-  await redis.kill();
+  await redis().kill();
 
   const answers = await Promise.all(Array.from({ length: 300 }, async () => otherToken(node)));
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));

@@ -2,14 +2,14 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Balancer } from '../chaos/balancer.ts';
 import { createClients } from '../chaos/clients.ts';
-import { type Command, type Fleet, startFleet } from '../chaos/fleet.ts';
+import { type Command, startFleet } from '../chaos/fleet.ts';
 import { History } from '../chaos/history.ts';
 import { describeHistory } from '../chaos/rolling.ts';
 import { publishedKids } from '../keys/nodes.ts';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { DEFAULT_SCOPE } from '../world/authorization-request.ts';
 import { begin, codeOf, complete, finishPages, newBrowser, signInAs } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
@@ -20,6 +20,7 @@ import { giveOneTimeCodes } from '../world/second-factors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { runCli } from '../world/process.ts';
+import { useStarted } from '../world/started.ts';
 
 /** Seconds; the first node creates the key ring. */
 const AHEAD = [120, -120, 0];
@@ -40,24 +41,18 @@ function withClock(seconds: number): Command {
   return [process.execPath, '--import', url, path.resolve('dist/main.js')];
 }
 
-let server: RedisServer;
-let fleet: Fleet;
-beforeAll(async () => {
-  server = await startRedis();
-  fleet = await startFleet(server.url, (index) => withClock(AHEAD[index] ?? 0), {
+const server = useStarted(() => startRedis());
+const fleet = useStarted(() =>
+  startFleet(server().url, (index) => withClock(AHEAD[index] ?? 0), {
     sign_in: { one_time_codes: true },
-  });
-});
-afterAll(async () => {
-  await fleet.stop();
-  await server.stop();
-});
+  }),
+);
 
 describe('nodes whose clocks are four minutes apart', () => {
   it('RD-28: serve each other’s sign-ins, codes and tokens, each request on another node', async () => {
     const history = new History();
-    const balancer = new Balancer(fleet.worlds, 60);
-    const clients = createClients(fleet.issuer, balancer, history);
+    const balancer = new Balancer(fleet().worlds, 60);
+    const clients = createClients(fleet().issuer, balancer, history);
     const endsAt = performance.now() + SECONDS * 1000;
     const isOver = () =>
       performance.now() > endsAt && ACTS.every((name) => (history.counts[`${name} done`] ?? 0) > 0);
@@ -69,42 +64,42 @@ describe('nodes whose clocks are four minutes apart', () => {
   });
 
   it('RD-28: agree on what came before a person was signed out everywhere, and on what came after', async () => {
-    const before = await Promise.all(fleet.worlds.map(signInAt));
-    const { configFile } = fleet.worlds[2] ?? {};
+    const before = await Promise.all(fleet().worlds.map(signInAt));
+    const { configFile } = fleet().worlds[2] ?? {};
     const signOut = ['user', 'sign-out', 'alice', '--config', configFile ?? ''];
     expect(await runCli(signOut)).toMatchObject({ code: 0 });
     for (const { access_token: token } of before) {
-      for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(401);
+      for (const world of fleet().worlds) expect((await userinfo(world, String(token))).status).toBe(401);
     }
     // A token issued in the very same second would be revoked as well.
     await sleep(1500);
-    const after = await Promise.all(fleet.worlds.map(signInAt));
+    const after = await Promise.all(fleet().worlds.map(signInAt));
     for (const { access_token: token } of after) {
-      for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(200);
+      for (const world of fleet().worlds) expect((await userinfo(world, String(token))).status).toBe(200);
     }
   });
 
   it('RD-28: agree on which key signs, also right after one was taken out of use', async () => {
     const signers = async () =>
-      Promise.all(fleet.worlds.map(async (world) => kidOf((await clientCredentials(world)).body)));
+      Promise.all(fleet().worlds.map(async (world) => kidOf((await clientCredentials(world)).body)));
     const [leaked = ''] = await signers();
     expect(await signers()).toEqual([leaked, leaked, leaked]);
-    const { configFile } = fleet.worlds[2] ?? {};
+    const { configFile } = fleet().worlds[2] ?? {};
     expect(await runCli(['keys', 'compromise', leaked, '--config', configFile ?? ''])).toMatchObject({
       code: 0,
     });
     await expect.poll(signers, { timeout: 5000 + MACHINE_MS }).not.toContain(leaked);
     const [fresh = ''] = await signers();
     expect(await signers()).toEqual([fresh, fresh, fresh]);
-    for (const world of fleet.worlds) expect((await publishedKids(world))[0]).toBe(fresh);
+    for (const world of fleet().worlds) expect((await publishedKids(world))[0]).toBe(fresh);
   });
 
   it('F1-07: take a one-time code by the clock of Redis, once in all', async () => {
-    const openedStore = await openStore({ engine: 'redis', url: server.url });
-    const app = await giveOneTimeCodes({ openedStore, issuer: fleet.issuer }, 'bob');
+    const openedStore = await openStore({ engine: 'redis', url: server().url });
+    const app = await giveOneTimeCodes({ openedStore, issuer: fleet().issuer }, 'bob');
     await openedStore.close();
     const opens = async (index: number, code: string) => {
-      const world = fleet.worlds[index];
+      const world = fleet().worlds[index];
       if (world === undefined) throw new Error('there is no such node');
       const browser = newBrowser(world);
       const { page } = await begin(world, {}, { browser });
@@ -120,7 +115,7 @@ describe('nodes whose clocks are four minutes apart', () => {
   });
 
   it('RD-28: each of them says by how much it is off', () => {
-    const said = fleet.nodes.map(
+    const said = fleet().nodes.map(
       ({ process: { stdout, stderr } }) =>
         /clock is (\d+ s \w+ \w* ?this machine's)/.exec(stdout() + stderr())?.[1],
     );

@@ -12,6 +12,7 @@ import { postern, useEnvironment } from '../world/terminal.ts';
 import { type Node, publishedKids, startNode } from './nodes.ts';
 import { tempFolder } from '../world/temp-folder.ts';
 import { readiness } from '../world/requests.ts';
+import { useStarted } from '../world/started.ts';
 
 const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
 
@@ -52,20 +53,16 @@ describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
 });
 
 describe('two issuers on one Redis', () => {
-  let redis: RedisServer;
   let nodes: Node[] = [];
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
+  const redis = useStarted(() => startRedis());
   afterEach(async () => {
     for (const node of nodes) await node.stop();
     nodes = [];
   });
-  afterAll(() => redis.stop());
 
   it('share no key, person or token when each has a prefix', async () => {
     for (const prefix of ['a:', 'b:']) {
-      nodes.push(await startNode({ store: `${redis.url}?prefix=${prefix}` }));
+      nodes.push(await startNode({ store: `${redis().url}?prefix=${prefix}` }));
     }
     const [a, b] = nodes;
     if (a === undefined || b === undefined) throw new Error('they have not started');
@@ -78,7 +75,7 @@ describe('two issuers on one Redis', () => {
     expect((await refresh(b, tokens.refresh_token)).body['error']).toBe('invalid_grant');
     expect((await refresh(a, tokens.refresh_token)).status).toBe(200);
 
-    const client = new Redis(redis.url);
+    const client = new Redis(redis().url);
     const keys = await client.keys('*');
     await client.quit();
     expect(keys.filter((key) => !/^[ab]:postern:/.test(key))).toEqual([]);
@@ -87,9 +84,9 @@ describe('two issuers on one Redis', () => {
   });
 
   it('without one: the second is refused, and the first goes on', async () => {
-    const first = await startNode({ store: redis.url });
+    const first = await startNode({ store: redis().url });
     nodes.push(first);
-    await expect(startNode({ store: redis.url })).rejects.toThrow('the store belongs to the issuer');
+    await expect(startNode({ store: redis().url })).rejects.toThrow('the store belongs to the issuer');
     await first.turn();
     expect((await readiness(first)).status).toBe(200);
   });

@@ -1,10 +1,11 @@
 // A stalled rotation: the overdue step keeps its due time, so that the alert rule fires.
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
-import { type Node, startNode } from './nodes.ts';
+import { startNode } from './nodes.ts';
+import { useStarted } from '../world/started.ts';
 
 type Rules = { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
 
@@ -21,19 +22,14 @@ function readRule(): { readonly metric: string; readonly seconds: number } {
 describe.each(['lmdb', 'redis'] as const)('a rotation that stands still, on %s', (store) => {
   standingClock();
   const rule = readRule();
-  let redis: RedisServer | undefined;
-  let node: Node;
-  beforeAll(async () => {
-    if (store === 'redis') redis = await startRedis();
-    node = await startNode(redis && { store: redis.url });
-  });
-  afterAll(async () => {
-    await node.stop();
-    await redis?.stop();
+  const redis = useStarted(async () => (store === 'redis' ? startRedis() : undefined));
+  const node = useStarted(() => {
+    const server = redis();
+    return startNode(server && { store: server.url });
   });
 
   async function nextStepAt(): Promise<number> {
-    const text = await (await fetch(`${node.management}/metrics`)).text();
+    const text = await (await fetch(`${node().management}/metrics`)).text();
     return Number(new RegExp(`^${rule.metric} (.+)$`, 'm').exec(text)?.[1]);
   }
 
@@ -50,7 +46,7 @@ describe.each(['lmdb', 'redis'] as const)('a rotation that stands still, on %s',
     moveClock(40 * DAY);
     expect(await nextStepAt()).toBe(planned);
 
-    await node.turn();
+    await node().turn();
     expect(await nextStepAt()).toBeGreaterThan(Date.now() / 1000);
     expect(await isFiring()).toBe(false);
   });

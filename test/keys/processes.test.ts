@@ -10,6 +10,7 @@ import { runVerb } from '../world/command-line.ts';
 import { publishedKids } from './nodes.ts';
 import { type NodeProcess, type Processes, startProcesses } from './processes.ts';
 import { kidOf } from './verifiers.ts';
+import { useStarted } from '../world/started.ts';
 
 type Report = {
   readonly generation: number;
@@ -114,17 +115,11 @@ describe('four processes on one Redis', () => {
 });
 
 describe('a key that leaked', () => {
-  let processes: Processes;
-  let nodes: readonly NodeProcess[];
-  beforeAll(async () => {
-    // The nodes check only at their own intervals.
-    processes = await startProcesses(2, { pollMs: Infinity });
-    nodes = processes.nodes;
-  });
-  afterAll(() => processes?.stop());
+  // The nodes check only at their own intervals.
+  const processes = useStarted(() => startProcesses(2, { pollMs: Infinity }));
 
   it('KY-19: is out on all nodes within 5 s, the reserve signs, and its tokens are dead', async () => {
-    const [here, there] = nodes;
+    const [here, there] = processes().nodes;
     if (here === undefined || there === undefined) throw new Error('two nodes');
     const { tokens } = await signIn(here);
     const machine = await machineToken(there, 'reports.read');
@@ -142,18 +137,18 @@ describe('a key that leaked', () => {
       [reserve, 'active'],
       [expect.any(String), 'published'],
     ]);
-    for (const node of nodes) {
+    for (const node of processes().nodes) {
       await expect.poll(() => publishedKids(node), PATIENCE).not.toContain(leaked);
     }
     expect(Date.now() - writtenAt).toBeLessThan(5000 + MACHINE_MS);
 
-    for (const node of nodes) {
+    for (const node of processes().nodes) {
       expect(kidOf(await machineToken(node, 'reports.read'))).toBe(reserve);
       expect(await introspect(node, machine)).toEqual({ active: false });
       expect(await introspect(node, tokens.access_token)).toEqual({ active: false });
       expect((await userinfo(node, tokens.access_token)).status).toBe(401);
       expect(await logout(node)).toBe(400);
     }
-    expect(processes.errors()).toBe('');
+    expect(processes().errors()).toBe('');
   });
 });

@@ -2,7 +2,7 @@
 // and signs no user in.
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser, silently, titleOf, tryPassword } from '../world/person.ts';
 import { limitsOf } from '../world/stored.ts';
@@ -12,7 +12,8 @@ import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
 import { type RunVerb, useEnvironment, userVerb } from '../world/terminal.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
+import { useStarted } from '../world/started.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
@@ -48,19 +49,14 @@ const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 
 const wordsOf = ({ text }: Page, link: string) => text.replaceAll(tokenOf(link), '').replaceAll(/\s+/g, ' ');
 
 describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s', (store) => {
-  let two: TwoProcesses;
-  let world: World;
-  let other: World;
-  beforeAll(async () => {
-    two = await startTwoProcesses(store);
-    [world, other] = two.nodes;
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(store));
+  const world = () => two().nodes[0];
+  const other = () => two().nodes[1];
 
   /** Expects the same page as for an invented link, on both nodes. */
   async function expectDead(link: string): Promise<void> {
-    const madeUp = `${world.issuer}/interaction/link/${'A'.repeat(43)}`;
-    for (const node of two.nodes) {
+    const madeUp = `${world().issuer}/interaction/link/${'A'.repeat(43)}`;
+    for (const node of two().nodes) {
       const [page, strange] = await Promise.all([link, madeUp].map((one) => newBrowser(node).open(one)));
       expect([page?.status, strange?.status]).toEqual([410, 410]);
       expect(wordsOf(page as Page, link)).toBe(wordsOf(strange as Page, madeUp));
@@ -68,7 +64,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
   }
 
   it('MF-41: opened by scanners as often as they like, an invitation sets one password, once', async () => {
-    const done = await userVerb(world, [
+    const done = await userVerb(world(), [
       'invite',
       'Carol',
       '--claim',
@@ -77,17 +73,17 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       'x',
     ]);
     expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('unknown group')]);
-    const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
+    const link = await linkOf(world(), ['invite', 'Carol', '--claim', 'email=carol@example.com']);
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
     // A user without a password can't sign in, and the page doesn't reveal why.
     const [invited, nobody] = [
-      await tryPassword(world, 'carol', PASSWORD),
-      await tryPassword(world, 'carla', PASSWORD),
+      await tryPassword(world(), 'carol', PASSWORD),
+      await tryPassword(world(), 'carla', PASSWORD),
     ];
     expect([invited.status, nobody.status]).toEqual([401, 401]);
     expect(titleOf(invited)).toBe(titleOf(nobody));
 
-    for (const node of two.nodes) {
+    for (const node of two().nodes) {
       for (let count = 0; count < 10; count += 1) {
         for (const method of ['GET', 'HEAD']) {
           const page = await newBrowser(node).request(link, { method });
@@ -98,7 +94,9 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
       }
     }
 
-    const browsers = Array.from({ length: 4 }, (_none, index) => newBrowser(index % 2 === 0 ? world : other));
+    const browsers = Array.from({ length: 4 }, (_none, index) =>
+      newBrowser(index % 2 === 0 ? world() : other()),
+    );
     const pages = await Promise.all(browsers.map((browser) => browser.open(link)));
     const answers = await Promise.all(
       browsers.map((browser, index) => browser.submit(pages[index] as Page, tokenOf(link), chosen())),
@@ -106,50 +104,53 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410, 410, 410]);
     expect(browsers.filter(isTrusted)).toHaveLength(1);
     const [winner] = browsers.filter(isTrusted);
-    expect(await silently(world, winner as Browser)).toBe('login_required');
+    expect(await silently(world(), winner as Browser)).toBe('login_required');
     await expectDead(link);
-    for (const node of two.nodes) expect(isIn(await tryPassword(node, 'carol', PASSWORD))).toBe(true);
-    expect((await userVerb(world, ['list', 'carol'])).result).toMatchObject({
+    for (const node of two().nodes) expect(isIn(await tryPassword(node, 'carol', PASSWORD))).toBe(true);
+    expect((await userVerb(world(), ['list', 'carol'])).result).toMatchObject({
       invited: false,
       source: 'store',
     });
   });
 
   it('MF-45: only the newest of a purpose works, and none after a new password, disabling or deleting', async () => {
-    const first = await linkOf(world, ['invite', 'dora']);
-    const listed = (await userVerb(world, ['list'])).result as unknown as readonly Record<string, unknown>[];
+    const first = await linkOf(world(), ['invite', 'dora']);
+    const listed = (await userVerb(world(), ['list'])).result as unknown as readonly Record<
+      string,
+      unknown
+    >[];
     expect(listed.filter(({ invited }) => invited).map(({ username }) => username)).toEqual(['dora']);
-    const second = await linkOf(world, ['reset', 'dora']);
+    const second = await linkOf(world(), ['reset', 'dora']);
     await expectDead(first);
-    expect((await newBrowser(other).open(second)).status).toBe(200);
-    await userVerb(world, ['password', 'dora'], PASSWORD);
+    expect((await newBrowser(other()).open(second)).status).toBe(200);
+    await userVerb(world(), ['password', 'dora'], PASSWORD);
     await expectDead(second);
 
-    const disabled = await linkOf(world, ['reset', 'dora']);
-    await userVerb(world, ['disable', 'dora']);
+    const disabled = await linkOf(world(), ['reset', 'dora']);
+    await userVerb(world(), ['disable', 'dora']);
     await expectDead(disabled);
-    await userVerb(world, ['enable', 'dora']);
+    await userVerb(world(), ['enable', 'dora']);
     await expectDead(disabled);
-    const deleted = await linkOf(world, ['reset', 'dora']);
-    expect((await newBrowser(world).open(deleted)).status).toBe(200);
-    await userVerb(world, ['delete', 'dora']);
+    const deleted = await linkOf(world(), ['reset', 'dora']);
+    expect((await newBrowser(world()).open(deleted)).status).toBe(200);
+    await userVerb(world(), ['delete', 'dora']);
     await expectDead(deleted);
   });
 
   it('is refused for users of the file, and where another verb is meant', async () => {
     const refused = async (...args: string[]) => {
-      const { code, stderr } = await userVerb(world, args);
+      const { code, stderr } = await userVerb(world(), args);
       expect(code).toBeGreaterThan(0);
       return stderr;
     };
     const inFile = expect.stringMatching(/^alice is defined in .*users\.json: edit that file instead\n$/);
     expect(await refused('reset', 'alice')).toEqual(inFile);
-    await linkOf(world, ['invite', 'hans', '--claim', 'name=Hans']);
+    await linkOf(world(), ['invite', 'hans', '--claim', 'name=Hans']);
     expect(await refused('invite', 'HANS')).toBe('user "HANS" already exists\n');
-    await userVerb(world, ['disable', 'hans']);
+    await userVerb(world(), ['disable', 'hans']);
     expect(await refused('reset', 'hans')).toContain('hans is disabled');
-    await userVerb(world, ['enable', 'hans']);
-    await userVerb(world, ['password', 'hans'], PASSWORD);
+    await userVerb(world(), ['enable', 'hans']);
+    await userVerb(world(), ['password', 'hans'], PASSWORD);
     expect(await refused('reset', 'nobody')).toContain('there is no user');
   });
 });

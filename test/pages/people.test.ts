@@ -1,10 +1,10 @@
 // Users that the command line adds to the store: they work like those of the file, on every process, at once.
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
+import { startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
 import { begin, silently, titleOf, tryPassword } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
@@ -13,6 +13,7 @@ import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/wo
 import { runCli } from '../world/process.ts';
 import { testFolder } from '../world/temp-folder.ts';
 import { postern, useEnvironment, userVerb } from '../world/terminal.ts';
+import { useStarted } from '../world/started.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
@@ -37,34 +38,29 @@ async function tokensOfUser(world: World, username: string, password = PASSWORD)
 }
 
 describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on %s', (store) => {
-  let two: TwoProcesses;
-  let world: World;
-  beforeAll(async () => {
-    two = await startTwoProcesses(store);
-    [world] = two.nodes;
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(store));
+  const world = () => two().nodes[0];
 
   async function expectDead({ browser, tokens }: Awaited<ReturnType<typeof tokensOfUser>>): Promise<void> {
-    for (const node of two.nodes) {
+    for (const node of two().nodes) {
       expect(await introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
       expect((await userinfo(node, tokens.access_token)).status).toBe(401);
       const refused = await refresh(node, tokens.refresh_token);
       expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
     }
-    expect(await silently(world, browser)).toBe('login_required');
+    expect(await silently(world(), browser)).toBe('login_required');
   }
 
   it('sign in on every process as soon as they are added, with their claims', async () => {
     const id = await add(
-      world,
+      world(),
       'Carol',
       'email=carol@example.com',
       'email_verified=true',
       'name=Carol Example',
     );
     expect(id).toMatch(/^usr_[\w-]{22}$/);
-    for (const node of two.nodes) {
+    for (const node of two().nodes) {
       const { tokens } = await tokensOfUser(node, ' CAROL ');
       expect(tokens.claims()?.sub).toBe(id);
       expect((await userinfo(node, tokens.access_token)).body).toMatchObject({
@@ -75,8 +71,8 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       });
       expect(await introspect(node, tokens.access_token, 'web')).toMatchObject({ active: true, sub: id });
     }
-    expect((await tryPassword(world, 'carol', OTHER)).status).toBe(401);
-    const { result } = await userVerb(world, ['list']);
+    expect((await tryPassword(world(), 'carol', OTHER)).status).toBe(401);
+    const { result } = await userVerb(world(), ['list']);
     expect(result).toEqual([
       expect.objectContaining({ username: 'alice', source: 'file', disabled: false }),
       expect.objectContaining({ username: 'bob', source: 'file' }),
@@ -88,41 +84,41 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
   it('LG-33: have a login name that nobody else has, in either source and in any spelling', async () => {
     const names = ['dora', 'DORA', ' Dora', 'ｄｏｒａ'];
     // Simultaneously, so in separate processes: LMDB forbids one process to open a folder twice.
-    const added = await Promise.all(names.map((name) => userVerb(world, ['add', name], PASSWORD, runCli)));
+    const added = await Promise.all(names.map((name) => userVerb(world(), ['add', name], PASSWORD, runCli)));
     expect(added.filter(({ code }) => code === 0)).toHaveLength(1);
     expect(added.filter(({ code }) => code === 1)).toHaveLength(3);
     for (const { code, stderr } of added)
       if (code === 1) expect(stderr).toMatch(/^user .* already exists\n$/);
-    const taken = await userVerb(world, ['add', 'Alice'], PASSWORD);
+    const taken = await userVerb(world(), ['add', 'Alice'], PASSWORD);
     expect([taken.code, taken.stderr]).toEqual([1, 'user "Alice" already exists\n']);
-    const { result } = await userVerb(world, ['list']);
+    const { result } = await userVerb(world(), ['list']);
     expect(
       (result as unknown as { username: string }[]).filter(({ username }) => /dora|ｄ/i.test(username)),
     ).toHaveLength(1);
   });
 
   it('are meant by their id, also while somebody has a login name that is spelled like it', async () => {
-    const id = await add(world, 'ivan');
-    await add(world, id.toLowerCase());
-    const disabled = await userVerb(world, ['disable', id]);
+    const id = await add(world(), 'ivan');
+    await add(world(), id.toLowerCase());
+    const disabled = await userVerb(world(), ['disable', id]);
     expect(disabled.result).toMatchObject({ id, username: 'ivan' });
-    const { result } = await userVerb(world, ['list', id.toLowerCase()]);
+    const { result } = await userVerb(world(), ['list', id.toLowerCase()]);
     expect(result).toMatchObject({ username: id.toLowerCase(), status: 'active' });
   });
 
   it('end with everything they have when they are deleted, and the name is somebody else’s from then on', async () => {
-    const first = await add(world, 'grace');
-    const before = await tokensOfUser(world, 'grace');
-    expect((await userVerb(world, ['delete', 'grace'])).result).toMatchObject({ id: first, deleted: true });
+    const first = await add(world(), 'grace');
+    const before = await tokensOfUser(world(), 'grace');
+    expect((await userVerb(world(), ['delete', 'grace'])).result).toMatchObject({ id: first, deleted: true });
     await expectDead(before);
-    expect((await tryPassword(world, 'grace', PASSWORD)).status).toBe(401);
+    expect((await tryPassword(world(), 'grace', PASSWORD)).status).toBe(401);
     for (const typed of ['grace', first]) {
-      const gone = await userVerb(world, ['delete', typed]);
+      const gone = await userVerb(world(), ['delete', typed]);
       expect([gone.code, gone.stderr]).toEqual([1, `there is no user "${typed}"\n`]);
     }
-    const second = await add(world, 'Grace');
+    const second = await add(world(), 'Grace');
     expect(second).not.toBe(first);
-    expect((await tokensOfUser(world, 'grace')).tokens.claims()?.sub).toBe(second);
+    expect((await tokensOfUser(world(), 'grace')).tokens.claims()?.sub).toBe(second);
     await expectDead(before);
   });
 
@@ -139,28 +135,26 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       ],
       [['password', 'carol'], 'passwordpassword', 'too easy to guess'],
       [['password', 'alice'], PASSWORD, 'edit that file instead'],
-      [['delete', 'alice'], '', path.join(world.folder, 'users.json')],
+      [['delete', 'alice'], '', path.join(world().folder, 'users.json')],
       [['password', 'nobody'], PASSWORD, 'there is no user "nobody"'],
     ] as const) {
-      const { code, stderr } = await userVerb(world, args, input);
+      const { code, stderr } = await userVerb(world(), args, input);
       expect([code, stderr], args.join(' ')).toEqual([1, expect.stringContaining(reason)]);
     }
     for (const args of [['add'], ['add', 'henry', PASSWORD], ['add', ''], ['add', 'h', '--claim', 'x']]) {
-      const { code, stderr } = await userVerb(world, args, PASSWORD);
+      const { code, stderr } = await userVerb(world(), args, PASSWORD);
       expect(code, args.join(' ')).toBe(2);
       expect(stderr).not.toContain('otter');
     }
-    expect((await tryPassword(world, 'henry', PASSWORD)).status).toBe(401);
+    expect((await tryPassword(world(), 'henry', PASSWORD)).status).toBe(401);
   });
 });
 
 describe('a login name that the file has as well', () => {
-  let redis: RedisServer;
-  beforeAll(async () => void (redis = await startRedis()));
-  afterAll(() => redis.stop());
+  const redis = useStarted(() => startRedis());
 
   it("is the file’s, as an id is: the person of the store can't sign in, is listed so, and comes back with the name", async () => {
-    const before = await startWorld({ store: redis.url });
+    const before = await startWorld({ store: redis().url });
     const [id, renamed] = [await add(before, 'Ivan'), await add(before, 'Judy')];
     await before.stop();
     const { stdout } = await postern(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
@@ -172,7 +166,7 @@ describe('a login name that the file has as well', () => {
       JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }, judith] }),
     );
     const { issuer } = before;
-    const world = await startWorld({ store: redis.url, issuer, config: { users_from: users } });
+    const world = await startWorld({ store: redis().url, issuer, config: { users_from: users } });
     try {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
       // The id is now the file's, and the old name with the old password doesn't work.

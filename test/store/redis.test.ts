@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -10,29 +10,22 @@ import { startProxy } from '../world/proxy.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { rounds } from '../world/rounds.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
+import { useStarted } from '../world/started.ts';
 
 const ROTATIONS = rounds(10_000, 1000);
 const record = { kind: 'AccessToken', key: 'k', payload: 'p', ttlSeconds: 60 };
 
 describe('the redis store', () => {
-  let server: RedisServer;
-  let raw: Redis;
-  beforeAll(async () => {
-    server = await startRedis();
-    raw = new Redis(server.url);
-  });
-  afterAll(async () => {
-    await raw.quit();
-    await server.stop();
-  });
+  const server = useStarted(() => startRedis());
+  const raw = useStarted(async () => new Redis(server().url));
 
-  testStore((now) => openRedis({ url: server.url, now }));
+  testStore((now) => openRedis({ url: server().url, now }));
 
   it('leaves no key without an end but documents and indexes, after all of the above (RD-12)', async () => {
-    const keys = await raw.keys('*');
+    const keys = await raw().keys('*');
     expect(keys.length).toBeGreaterThan(100);
     const endless: string[] = [];
-    for (const key of keys) if ((await raw.pttl(key)) === -1) endless.push(key);
+    for (const key of keys) if ((await raw().pttl(key)) === -1) endless.push(key);
     expect(endless.filter((key) => !/^postern:(documents|index):/.test(key))).toEqual([]);
     expect(keys.filter((key) => !key.startsWith('postern:'))).toEqual([]);
   });
@@ -40,53 +33,43 @@ describe('the redis store', () => {
 
 describe('the keys of the redis store', () => {
   const clock = createClock();
-  let server: RedisServer;
-  let raw: Redis;
-  let store: Store;
-  beforeAll(async () => {
-    server = await startRedis();
-    raw = new Redis(server.url);
-    store = await openRedis({ url: server.url, now: clock.now });
-  });
-  beforeEach(() => raw.flushall());
-  afterAll(async () => {
-    await store.close();
-    await raw.quit();
-    await server.stop();
-  });
+  const server = useStarted(() => startRedis());
+  const raw = useStarted(async () => new Redis(server().url));
+  const store = useStarted(() => openRedis({ url: server().url, now: clock.now }));
+  beforeEach(() => raw().flushall());
 
   it(`keep the index of a grant as small as what is alive, over ${ROTATIONS} rotations (RD-08)`, async () => {
     for (let round = 0; round < ROTATIONS / 100; round++) {
       const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
       await Promise.all(
-        keys.map((key) => store.records.save({ ...record, key, ttlSeconds: 10, grant: 'g' })),
+        keys.map((key) => store().records.save({ ...record, key, ttlSeconds: 10, grant: 'g' })),
       );
-      expect(await raw.zcard('postern:{grant:g}:index')).toBe(100);
+      expect(await raw().zcard('postern:{grant:g}:index')).toBe(100);
       clock.forward(10_000);
     }
-    await store.records.save({ ...record, ttlSeconds: 100, grant: 'g' });
-    expect(await raw.zcard('postern:{grant:g}:index')).toBe(1);
-    const life = await raw.pttl('postern:{grant:g}:index');
+    await store().records.save({ ...record, ttlSeconds: 100, grant: 'g' });
+    expect(await raw().zcard('postern:{grant:g}:index')).toBe(1);
+    const life = await raw().pttl('postern:{grant:g}:index');
     expect(life).toBeGreaterThan(95_000);
     expect(life).toBeLessThanOrEqual(100_000);
   });
 
   it('are all gone after a revocation, but for the tombstone', async () => {
     const keys = Array.from({ length: 250 }, (_, index) => `k${index}`);
-    await Promise.all(keys.map((key) => store.records.save({ ...record, key, grant: 'g', alias: key })));
-    await store.records.revokeGrant('g', 3600);
-    expect(await raw.keys('*')).toEqual(['postern:{grant:g}:dead']);
-    expect(await raw.pttl('postern:{grant:g}:dead')).toBeGreaterThan(3_500_000);
+    await Promise.all(keys.map((key) => store().records.save({ ...record, key, grant: 'g', alias: key })));
+    await store().records.revokeGrant('g', 3600);
+    expect(await raw().keys('*')).toEqual(['postern:{grant:g}:dead']);
+    expect(await raw().pttl('postern:{grant:g}:dead')).toBeGreaterThan(3_500_000);
   });
 
   it('hide a record that reached Redis after its grant was revoked', async () => {
-    await store.records.save({ ...record, grant: 'g' });
-    const row = await raw.hgetall('postern:record:AccessToken:k');
-    await store.records.revokeGrant('g', 3600);
+    await store().records.save({ ...record, grant: 'g' });
+    const row = await raw().hgetall('postern:record:AccessToken:k');
+    await store().records.revokeGrant('g', 3600);
     // A save that had passed the index before the tombstone was written.
-    await raw.hset('postern:record:AccessToken:k', row);
-    expect(await store.records.find('AccessToken', 'k')).toBeUndefined();
-    expect(await store.records.consume('AccessToken', 'k')).toBe('gone');
+    await raw().hset('postern:record:AccessToken:k', row);
+    expect(await store().records.find('AccessToken', 'k')).toBeUndefined();
+    expect(await store().records.consume('AccessToken', 'k')).toBe('gone');
   });
 
   it.each([
@@ -94,44 +77,46 @@ describe('the keys of the redis store', () => {
     ['index', 'postern:{grant:g}:index'],
     ['tombstone', 'postern:{grant:g}:dead'],
   ])('reject a save when the %s has the wrong type, instead of swallowing it (RD-05)', async (_, key) => {
-    await raw.rpush(key, 'not ours');
-    await expect(store.records.save({ ...record, grant: 'g' })).rejects.toThrow(StoreUnavailable);
+    await raw().rpush(key, 'not ours');
+    await expect(store().records.save({ ...record, grant: 'g' })).rejects.toThrow(StoreUnavailable);
   });
 
   it('reject everything else of the wrong type too (RD-05)', async () => {
-    await raw.rpush('postern:record:AccessToken:k', 'x');
-    await raw.rpush('postern:alias:Session:u', 'x');
-    await raw.rpush('postern:documents:c', 'x');
-    await raw.rpush('postern:index:i', 'x');
-    await raw.rpush('postern:counter:n', 'x');
+    await raw().rpush('postern:record:AccessToken:k', 'x');
+    await raw().rpush('postern:alias:Session:u', 'x');
+    await raw().rpush('postern:documents:c', 'x');
+    await raw().rpush('postern:index:i', 'x');
+    await raw().rpush('postern:counter:n', 'x');
     const calls = [
-      () => store.records.find('AccessToken', 'k'),
-      () => store.records.consume('AccessToken', 'k'),
-      () => store.records.destroy('AccessToken', 'k'),
-      () => store.records.findByAlias('Session', 'u'),
-      () => store.documents.get('c', 'a'),
-      () => store.documents.getAll('c', ['a']),
-      () => store.documents.list('c'),
-      () => store.documents.page('c'),
-      () => store.documents.put('c', 'a', 'v', 0),
-      () => store.documents.remove('c', 'a', 1),
-      () => store.index.put('i', 'a', '1'),
-      () => store.index.page('i', { limit: 1 }),
-      () => store.counters.increment('n', 1, 1000),
-      () => store.counters.read('n'),
+      () => store().records.find('AccessToken', 'k'),
+      () => store().records.consume('AccessToken', 'k'),
+      () => store().records.destroy('AccessToken', 'k'),
+      () => store().records.findByAlias('Session', 'u'),
+      () => store().documents.get('c', 'a'),
+      () => store().documents.getAll('c', ['a']),
+      () => store().documents.list('c'),
+      () => store().documents.page('c'),
+      () => store().documents.put('c', 'a', 'v', 0),
+      () => store().documents.remove('c', 'a', 1),
+      () => store().index.put('i', 'a', '1'),
+      () => store().index.page('i', { limit: 1 }),
+      () => store().counters.increment('n', 1, 1000),
+      () => store().counters.read('n'),
     ];
     for (const call of calls) await expect(call()).rejects.toThrow(StoreUnavailable);
     await expect(calls[0]?.()).rejects.toThrow("the store's key postern:record:AccessToken:k: delete it");
-    await raw.rpush('postern:{grant:w}:dead', 'x');
-    await expect(store.records.revokeGrant('w', 60)).rejects.toThrow(' or postern:{grant:w}:dead: delete it');
+    await raw().rpush('postern:{grant:w}:dead', 'x');
+    await expect(store().records.revokeGrant('w', 60)).rejects.toThrow(
+      ' or postern:{grant:w}:dead: delete it',
+    );
   });
 
   it('hold no value that stops anything', async () => {
-    await raw.hset('postern:record:Session:k', { p: 'p', e: 'soon', c: 'x', g: '', a: '' });
-    await raw.set('postern:{grant:dead}:dead', 'x');
-    await raw.hset('postern:documents:d', { one: '{}', two: 'x y' });
-    await raw.hset('postern:counter:m', { n: 'x', e: 'y' });
-    const { records, documents, counters } = store;
+    await raw().hset('postern:record:Session:k', { p: 'p', e: 'soon', c: 'x', g: '', a: '' });
+    await raw().set('postern:{grant:dead}:dead', 'x');
+    await raw().hset('postern:documents:d', { one: '{}', two: 'x y' });
+    await raw().hset('postern:counter:m', { n: 'x', e: 'y' });
+    const { records, documents, counters } = store();
     expect(await records.find('Session', 'k')).toBeUndefined();
     expect(await records.consume('Session', 'k')).toBe('gone');
     expect(await records.save({ ...record, kind: 'Session', key: 'k' })).toBe('saved');
@@ -148,7 +133,7 @@ describe('the keys of the redis store', () => {
   });
 
   it('use one round trip for a save, one for a plain find, and two for a find with a grant', async () => {
-    const counted = await startProxy(server.port);
+    const counted = await startProxy(server().port);
     const near = await openRedis({ url: counted.url, now: clock.now });
     await near.records.save({ ...record, grant: 'g', key: 'warm', alias: 'warm' });
     await near.records.find('AccessToken', 'warm');

@@ -1,9 +1,10 @@
 // Runs the same flows on both stores: lmdb in a new folder, and a real Redis of its own. `npm run chaos:flows` runs them on a Cluster only.
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { beforeAll, describe } from 'vitest';
 import { startCluster } from './redis-groups.ts';
 import { IS_LONG_RUN } from './rounds.ts';
 import { startRedis } from './servers.ts';
+import { useStarted } from './started.ts';
 import { startWorld, type OpenWorld, type WorldOptions } from './world.ts';
 
 type Server = { readonly url: string; stop(): Promise<void> };
@@ -35,30 +36,18 @@ function onStores(stores: Stores, title: string, block: Block) {
   const tests = parts.find((part): part is Tests => typeof part === 'function');
   const options = parts.find((part): part is WorldOptions => typeof part === 'object');
   describe.each(Object.entries(stores))(`${title}, on %s`, (_, startStore) => {
-    let server: Server | undefined;
-    let world: OpenWorld | undefined;
-
-    beforeAll(async () => {
-      server = await startStore();
-      world = await startWorld({ ...options, ...(server && { store: server.url }) });
+    const server = useStarted(startStore);
+    const world = useStarted(() => {
+      const redis = server();
+      return startWorld({ ...options, ...(redis && { store: redis.url }) });
     });
-    afterAll(async () => {
-      await world?.stop();
-      await server?.stop();
-    });
-
-    tests?.(() => running(world));
+    tests?.(world);
   });
 }
 
 /** One world for all tests of a block, on the embedded store. */
 export function useWorld(options: WorldOptions = {}): () => OpenWorld {
-  let world: OpenWorld | undefined;
-  beforeAll(async () => {
-    world = await startWorld(options);
-  });
-  afterAll(() => world?.stop());
-  return () => running(world);
+  return useStarted(() => startWorld(options));
 }
 
 type OnRedis = { readonly world: OpenWorld; readonly client: Redis };
@@ -76,9 +65,4 @@ export function useWorldOnRedis(begin: (opened: OnRedis) => void): void {
       await redis.stop();
     };
   });
-}
-
-function running(world: OpenWorld | undefined): OpenWorld {
-  if (world === undefined) throw new Error('the world has not been started');
-  return world;
 }

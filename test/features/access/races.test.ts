@@ -2,14 +2,15 @@
 // within five seconds, and revoked access stays revoked when the user rejoins the group.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MACHINE_MS } from '../../world/clock.ts';
 import { inProcesses } from '../../world/processes.ts';
 import { signIn } from '../../world/app.ts';
 import { introspect, userinfo } from '../../world/presented-tokens.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { PEOPLE, type World, worldClients } from '../../world/world.ts';
-import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { startTwoProcesses } from '../../world/two-processes.ts';
+import { useStarted } from '../../world/started.ts';
 
 /** The contract: every worker applies a file this many milliseconds after it was written. */
 const DEADLINE_MS = 5000 + MACHINE_MS;
@@ -26,12 +27,8 @@ const SCOPE = 'openid offline_access';
 type UsersFile = { readonly users: readonly { readonly id: string; readonly groups?: readonly string[] }[] };
 
 describe.each(['lmdb', 'redis'] as const)('a person who leaves a group, with four workers on %s', (store) => {
-  let processes: TwoProcesses | undefined;
-  beforeAll(async () => {
-    processes = await startTwoProcesses(store, CONFIG, { alice: { groups: ['staff'] } });
-  });
-  afterAll(() => processes?.stop());
-  const nodes = (): readonly World[] => processes?.nodes ?? [];
+  const processes = useStarted(() => startTwoProcesses(store, CONFIG, { alice: { groups: ['staff'] } }));
+  const nodes = (): readonly World[] => processes().nodes;
 
   async function setGroups(groups: readonly string[]): Promise<void> {
     for (const { folder } of nodes()) {

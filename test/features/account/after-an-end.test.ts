@@ -1,6 +1,6 @@
 // Ends all sessions of a user from the command line, and one at the account page, while two processes serve.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { describe, expect, it } from 'vitest';
+import { startTwoProcesses } from '../../world/two-processes.ts';
 import { openAccount } from '../../world/account-page.ts';
 import { signIn } from '../../world/app.ts';
 import { begin, newBrowser, silently } from '../../world/person.ts';
@@ -8,20 +8,19 @@ import { userinfo } from '../../world/presented-tokens.ts';
 import { refresh } from '../../world/token-endpoint.ts';
 import { WORLD_ENV } from '../../world/world.ts';
 import { useEnvironment } from '../../world/terminal.ts';
+import { useStarted } from '../../world/started.ts';
 
 const ALICE = { username: 'alice' };
 
 useEnvironment(() => WORLD_ENV);
 
 describe.each(['lmdb', 'redis'] as const)('two processes on %s', (store) => {
-  let two: TwoProcesses;
-  beforeAll(async () => {
-    two = await startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } }, {}, { slowMs: 3 });
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() =>
+    startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } }, {}, { slowMs: 3 }),
+  );
 
   it('MF-39: what a person ends at one node is over at the other', async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     const here = newBrowser(first);
     await openAccount(first, here, ALICE);
     const web2 = await signIn(first, { browser: here, client: 'web2' });

@@ -1,12 +1,13 @@
 // Devices that poll, and users who approve them, at two processes at once (RFC 8628 §3.5): only what the store decides.
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { complete, finishPages, titleOf } from '../../world/person.ts';
 import { introspect } from '../../world/presented-tokens.ts';
 import { rounds } from '../../world/rounds.ts';
-import { startTwoProcesses, type TwoProcesses } from '../../world/two-processes.ts';
+import { startTwoProcesses } from '../../world/two-processes.ts';
 import { PEOPLE, type StoreName } from '../../world/world.ts';
 import { askForCodes, DEVICE_CONFIG, isConfirmPage, isDonePage, letIn, poll, typeCode } from './device.ts';
+import { useStarted } from '../../world/started.ts';
 
 const ROUNDS = rounds(50, 3);
 
@@ -15,14 +16,10 @@ function fail(): never {
 }
 
 describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName) => {
-  let two: TwoProcesses;
-  beforeAll(async () => {
-    two = await startTwoProcesses(storeName, DEVICE_CONFIG, {}, { slowMs: 3 });
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(storeName, DEVICE_CONFIG, {}, { slowMs: 3 }));
 
   it('PR-13: polls are counted together', async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     const asked = await askForCodes(first);
     expect((await poll(first, asked)).body['error']).toBe('authorization_pending');
     expect((await poll(second, asked)).body['error']).toBe('slow_down');
@@ -37,13 +34,13 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
     ] as const;
     const browsers = await Promise.all(
       (['alice', 'bob'] as const).map(async (person, node) => {
-        const at = two.nodes[node] ?? two.nodes[0];
+        const at = two().nodes[node] ?? two().nodes[0];
         return { at, person, browser: (await complete(at, person)).browser };
       }),
     );
     for (let round = 1; round <= ROUNDS; round += 1) {
       for (const answers of ANSWERS) {
-        const asked = await askForCodes(two.nodes[0]);
+        const asked = await askForCodes(two().nodes[0]);
         const pages = await Promise.all(
           browsers.map(({ at, browser, person }) => typeCode(browser, at, asked.userCode, person)),
         );
@@ -61,7 +58,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
         );
         const { browser, person } = browsers[winner] ?? fail();
         const page = await finishPages(browser, told[winner] ?? fail(), person);
-        const { status, body } = await poll(two.nodes[1], asked);
+        const { status, body } = await poll(two().nodes[1], asked);
         if (answers[winner] === 'abort') {
           expect([titleOf(page), body['error']], name).toEqual(['Request denied', 'access_denied']);
         } else {
@@ -74,7 +71,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
 
   it(`PR-15: one approval is one token, of twenty polls at once, in ${ROUNDS} rounds`, async () => {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const [first, second] = two.nodes;
+      const [first, second] = two().nodes;
       const asked = await askForCodes(round % 2 === 0 ? first : second);
       await letIn(first, asked);
       const answers = await Promise.all(

@@ -1,14 +1,15 @@
 // The fast path for introspection of users' tokens and for userinfo against the engine's own answer, which is the reference: tokens in
 // every state that a token can reach, on each store, and requests that differ in one thing from a plain one.
 import { decodeProtectedHeader } from 'jose';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { compromiseKey } from '../../../src/keys/ring-actions.ts';
 import { StoreUnavailable } from '../../../src/store/store.ts';
 import { keyStoreOf } from '../../world/stored.ts';
 import { createTurns } from '../../world/turns.ts';
 import { clientForm, type GENERATED_SECRETS, type WireRequest } from './both-ways.ts';
-import { type BothStates, DEAD, startBothStates, STORES } from './user-tokens.ts';
+import { DEAD, startBothStates, STORES } from './user-tokens.ts';
 import { MINUTE, moveClock, standingClock } from '../../world/clock.ts';
+import { useStarted } from '../../world/started.ts';
 
 const USERINFO = '/oauth/userinfo';
 
@@ -74,14 +75,10 @@ const UNUSUAL: Readonly<Record<string, (jwt: string) => Partial<WireRequest>>> =
 describe.each(Object.entries(STORES))('the token of a user, on %s', (_name, startStore) => {
   standingClock();
   const turns = { fast: createTurns(), engine: createTurns() };
-  let states: BothStates;
-  beforeAll(async () => {
-    states = await startBothStates(startStore, turns);
-  });
-  afterAll(() => states.stop());
+  const states = useStarted(() => startBothStates(startStore, turns));
 
   const about = (name: string, caller: Caller, hint?: string) =>
-    states.both.ask((side) => question(states.tokens[side][name] ?? '', caller, hint));
+    states().both.ask((side) => question(states().tokens[side][name] ?? '', caller, hint));
 
   const EVERY = [...Object.values(INTROSPECTED).flat(), ...DEAD, 'refresh'];
   it.each(EVERY)('IS-01: introspection of `%s` is as the engine’s for each client', async (name) => {
@@ -92,7 +89,7 @@ describe.each(Object.entries(STORES))('the token of a user, on %s', (_name, star
         expect(seen[0], `${caller} about ${name}, hint ${hint}`).toEqual(seen[1]);
       }
     }
-    await states.both.expectSameCounts();
+    await states().both.expectSameCounts();
   });
 
   it('IS-01: a live token is answered without the engine, a dead one by the engine', async () => {
@@ -109,11 +106,11 @@ describe.each(Object.entries(STORES))('the token of a user, on %s', (_name, star
   });
 
   const ask = (name: string, change: (jwt: string) => Partial<WireRequest> = () => ({})) =>
-    states.both.ask((side) => userinfoRequest(states.tokens[side][name] ?? '', change));
+    states().both.ask((side) => userinfoRequest(states().tokens[side][name] ?? '', change));
 
   async function expectSameCounts(): Promise<void> {
-    const [fast, engine] = states.both.sides;
-    await states.both.expectSameCounts();
+    const [fast, engine] = states().both.sides;
+    await states().both.expectSameCounts();
     expect(await fast.metrics()).toEqual(await engine.metrics());
   }
 
@@ -143,7 +140,7 @@ describe.each(Object.entries(STORES))('the token of a user, on %s', (_name, star
     moveClock(MINUTE + 1);
     for (const use of [() => about('live', 'rs1'), () => ask('live')]) {
       for (const part of ['records', 'documents'] as const) {
-        const stubs = states.both.sides.map(({ world: { openedStore } }) =>
+        const stubs = states().both.sides.map(({ world: { openedStore } }) =>
           part === 'records'
             ? vi.spyOn(openedStore.records, 'find').mockRejectedValue(new StoreUnavailable())
             : vi.spyOn(openedStore.documents, 'get').mockRejectedValue(new StoreUnavailable()),
@@ -173,12 +170,12 @@ describe.each(Object.entries(STORES))('the token of a user, on %s', (_name, star
   it('KY-19: a token of a key that was compromised is dead at once, either way', async () => {
     moveClock(MINUTE + 1);
     for (const [index, way] of (['fast', 'engine'] as const).entries()) {
-      const { kid = '' } = decodeProtectedHeader(states.tokens[index]?.['live'] ?? '');
-      const store = states.both.sides[index]?.world.openedStore;
+      const { kid = '' } = decodeProtectedHeader(states().tokens[index]?.['live'] ?? '');
+      const store = states().both.sides[index]?.world.openedStore;
       if (store !== undefined) await compromiseKey(keyStoreOf(store), kid);
       await turns[way].turn();
     }
-    states.both.forget();
+    states().both.forget();
     const { seen, isFast } = await about('live', 'rs1');
     expect([isFast, seen[0].text, seen[0]]).toEqual([false, '{"active":false}', seen[1]]);
   });

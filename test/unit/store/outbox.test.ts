@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { createJobs, createOutbox, type JobFailure, type JobForm } from '../../../src/store/outbox.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { until } from '../../world/clock.ts';
 import { startRedis } from '../../world/servers.ts';
+import { useStarted } from '../../world/started.ts';
 
 type Made = { readonly store: Store; stop(): Promise<void> };
 
@@ -44,7 +45,6 @@ const WAITS_MS = [5000, 25_000, 60_000, 5000];
 
 describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   let now = 1_800_000_000_000;
-  let made: Made;
   const jobsOf = ({ documents }: Store) => createJobs(documents, () => now, FORM);
   const senders: ReturnType<typeof createOutbox<Letter>>[] = [];
   /** The posts, each with its sender. */
@@ -52,10 +52,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   /** The reported results of jobs: `web0 done`. */
   let told: string[] = [];
 
-  beforeAll(async () => {
-    made = await make(() => now);
-  });
-  afterAll(() => made.stop());
+  const made = useStarted(() => make(() => now));
   beforeEach(() => {
     [posted, told] = [[], []];
   });
@@ -64,7 +61,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   function serve(
     by: number,
     call: (name: string) => Promise<'done' | JobFailure>,
-    jobs = jobsOf(made.store),
+    jobs = jobsOf(made().store),
   ): void {
     const sender = createOutbox(jobs, () => now, {
       targetOf: ({ to }) => to,
@@ -90,11 +87,11 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
 
   const jobs = (count: number, to = 'web') =>
     Array.from({ length: count }, (_job, index) => ({ to, name: `${to}${index}` }));
-  const isEmpty = () => until(async () => expect(await jobsOf(made.store).list()).toEqual([]));
+  const isEmpty = () => until(async () => expect(await jobsOf(made().store).list()).toEqual([]));
 
   it('send each job once, one after the other as it was given', async () => {
-    await jobsOf(made.store).add(jobs(30));
-    await jobsOf(made.store).add(jobs(30));
+    await jobsOf(made().store).add(jobs(30));
+    await jobsOf(made().store).add(jobs(30));
     for (const by of [1, 2, 3]) serve(by, DONE);
     await isEmpty();
     await stopAll();
@@ -109,7 +106,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     const gate = Promise.withResolvers<void>();
     let open = 0;
     let most = 0;
-    await jobsOf(made.store).add(Array.from({ length: 120 }, (_app, app) => jobs(1, `app${app}-`)).flat());
+    await jobsOf(made().store).add(Array.from({ length: 120 }, (_app, app) => jobs(1, `app${app}-`)).flat());
     serve(1, async () => {
       open += 1;
       most = Math.max(most, open);
@@ -126,12 +123,12 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
 
   it('take over what another one began and never ended, when its time is up', async () => {
     const hang = Promise.withResolvers<'done'>();
-    await jobsOf(made.store).add(jobs(1));
+    await jobsOf(made().store).add(jobs(1));
     serve(1, async (name) => (name === 'web0' ? hang.promise : 'done'));
     await until(() => expect(posted).toHaveLength(1));
     serve(2, DONE);
     // A job that another process has taken is not due.
-    await jobsOf(made.store).add(jobs(1, 'web2'));
+    await jobsOf(made().store).add(jobs(1, 'web2'));
     await until(() => expect(posted.map(({ name }) => name)).toContain('web20'));
     expect(posted.filter(({ name }) => name === 'web0')).toEqual([{ name: 'web0', by: 1 }]);
     now += 5000;
@@ -143,13 +140,13 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
 
   it('F1-01: give a job up that ended the process at each of its four tries', async () => {
     const hang = Promise.withResolvers<'done'>();
-    await jobsOf(made.store).add(jobs(1));
+    await jobsOf(made().store).add(jobs(1));
     // A post without an answer looks to other processes like one of a process that has ended.
     for (const [tries, wait] of WAITS_MS.entries()) {
       serve(tries, () => hang.promise);
       await until(async () => {
         expect(posted).toHaveLength(tries + 1);
-        expect((await jobsOf(made.store).list())[0]?.job.failures).toBe(tries + 1);
+        expect((await jobsOf(made().store).list())[0]?.job.failures).toBe(tries + 1);
       });
       now += wait;
     }
@@ -162,7 +159,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('send what waits for longer than anything ever waits: the clock was set back', async () => {
-    await jobsOf(made.store).add(jobs(1));
+    await jobsOf(made().store).add(jobs(1));
     now -= 60 * 60 * 1000;
     serve(1, DONE);
     await isEmpty();
@@ -171,10 +168,10 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('keep for a day what only another process may be able to run', async () => {
-    await jobsOf(made.store).add(jobs(1, 'gone'));
+    await jobsOf(made().store).add(jobs(1, 'gone'));
     serve(1, DONE);
-    await jobsOf(made.store).add(jobs(1));
-    await until(async () => expect(await jobsOf(made.store).list()).toHaveLength(1));
+    await jobsOf(made().store).add(jobs(1));
+    await until(async () => expect(await jobsOf(made().store).list()).toHaveLength(1));
     now += 24 * 60 * 60 * 1000;
     await isEmpty();
     expect(posted.map(({ name }) => name).toSorted()).toEqual(['gone0', 'web0']);
@@ -182,10 +179,10 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('count a try that throws, tell the error, and go on with the others', async () => {
-    await jobsOf(made.store).add(jobs(2));
+    await jobsOf(made().store).add(jobs(2));
     serve(1, async (name) => (name === 'web0' ? Promise.reject(new Error('broken')) : 'done'));
     await until(() => expect(told.toSorted()).toEqual(['Error: broken', 'web1 done']));
-    const [{ job } = { job: undefined }] = await jobsOf(made.store).list();
+    const [{ job } = { job: undefined }] = await jobsOf(made().store).list();
     expect(job).toMatchObject({ name: 'web0', failures: 1, notBefore: now + 5000 });
     await stopAll();
     now += 5000;
@@ -198,12 +195,12 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     const [gate, never] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     const [first = FIRST, second = FIRST] = jobs(2);
     serve(1, DONE);
-    const doing = jobsOf(made.store).around(first, () => gate.promise);
-    void jobsOf(made.store).around(second, () => never.promise);
+    const doing = jobsOf(made().store).around(first, () => gate.promise);
+    void jobsOf(made().store).around(second, () => never.promise);
     await expect(
-      jobsOf(made.store).around({ to: 'api', name: 'api0' }, () => Promise.reject(new Error('the disk'))),
+      jobsOf(made().store).around({ to: 'api', name: 'api0' }, () => Promise.reject(new Error('the disk'))),
     ).rejects.toThrow('the disk');
-    await until(async () => expect(await jobsOf(made.store).list()).toHaveLength(3));
+    await until(async () => expect(await jobsOf(made().store).list()).toHaveLength(3));
     gate.resolve('is done');
     expect(await doing).toBe('is done');
     await until(() => expect(posted.map(({ name }) => name)).toEqual(['web0']));
@@ -215,7 +212,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
 
   it('take at most 200 of 1,000 jobs in one look, and deliver all', async () => {
     const gate = Promise.withResolvers<'done'>();
-    const stored = jobsOf(made.store);
+    const stored = jobsOf(made().store);
     for (let target = 0; target < 10; target += 1) {
       await stored.add(jobs(100, `t${target}-`));
       now += 1;
@@ -238,7 +235,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('look less often for what is not due yet, and at once for the next that is due (T10)', async () => {
-    const stored = jobsOf(made.store);
+    const stored = jobsOf(made().store);
     const [waiting] = await (async () => (await stored.add(jobs(1)), stored.list()))();
     let looks = 0;
     const list = async () => {
@@ -260,7 +257,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('mark a job while a try is under way', async () => {
-    const stored = jobsOf(made.store);
+    const stored = jobsOf(made().store);
     const gate = Promise.withResolvers<JobFailure>();
     await stored.add(jobs(1));
     serve(1, () => gate.promise);
@@ -273,10 +270,10 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   });
 
   it('skip a job that is damaged or newer, and leave it', async () => {
-    const { documents } = made.store;
+    const { documents } = made().store;
     const unread = { damaged: 'x', other: '{"v":1}', newer: '{"v":99}' };
     await Promise.all(Object.entries(unread).map(([id, value]) => documents.put('letters', id, value, 0)));
-    await jobsOf(made.store).add(jobs(1));
+    await jobsOf(made().store).add(jobs(1));
     serve(1, DONE);
     await isEmpty();
     await stopAll();

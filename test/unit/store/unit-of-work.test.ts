@@ -1,25 +1,22 @@
 // The saves of one request, and its repeated reads, over a real store that notes its calls.
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
-import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { StoreUnavailable } from '../../../src/store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { countCalls, type CountingRecords } from '../oidc/counting-records.fixture.ts';
 import { tempFolder } from '../../world/temp-folder.ts';
+import { useStarted } from '../../world/started.ts';
 
 const NOW = 1_800_000_000_000;
 const folder = tempFolder();
-let store: Store;
 let counted: CountingRecords;
 let records: UnitOfWork;
 let next = 0;
 
-beforeAll(async () => {
-  store = await openLmdb({ folder, now: () => NOW });
-});
-afterAll(() => store.close());
+const store = useStarted(() => openLmdb({ folder, now: () => NOW }));
 beforeEach(() => {
-  counted = countCalls(store.records);
-  records = createUnitOfWork({ ...store, records: counted.records }, () => NOW);
+  counted = countCalls(store().records);
+  records = createUnitOfWork({ ...store(), records: counted.records }, () => NOW);
   next += 1;
 });
 
@@ -27,7 +24,7 @@ const session = (payload = 'p') => ({ kind: 'Session', key: `k${next}`, payload,
 
 describe('in one request', () => {
   it('a record is asked for once, by several at the same time too', async () => {
-    await store.records.save(session());
+    await store().records.save(session());
     await records.run(async () => {
       const found = await Promise.all([1, 2, 3].map(() => records.find('Session', `k${next}`)));
       expect(found.map((one) => one?.payload)).toEqual(['p', 'p', 'p']);
@@ -42,12 +39,12 @@ describe('in one request', () => {
       expect(counted.calls).toEqual([]);
     });
     expect(counted.calls).toEqual(['Session.save']);
-    expect((await store.records.find('Session', `k${next}`))?.payload).toBe('second');
+    expect((await store().records.find('Session', `k${next}`))?.payload).toBe('second');
   });
 
   it('what is saved is found, with the mark of what was there', async () => {
-    await store.records.save(session());
-    await store.records.consume('Session', `k${next}`);
+    await store().records.save(session());
+    await store().records.consume('Session', `k${next}`);
     await records.run(async () => {
       await records.save(session('unread'));
       // The stored record wasn't read before.
@@ -71,27 +68,27 @@ describe('in one request', () => {
       expect(await records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
     });
     expect(counted.calls).toEqual(['Session.save', 'Session.consume', 'Session.find']);
-    expect(await store.records.consume('Session', `k${next}`)).toBe('already_consumed');
+    expect(await store().records.consume('Session', `k${next}`)).toBe('already_consumed');
   });
 
   it('who is late for a record that is used with what is saved has saved nothing of it, by a second name either', async () => {
-    await store.records.save(session());
-    const whole = createUnitOfWork(store, () => NOW);
+    await store().records.save(session());
+    const whole = createUnitOfWork(store(), () => NOW);
     const late = whole.run(async () => {
       await whole.use('Session', `k${next}`, (result) => Promise.reject(new Error(result)));
       await whole.save({ ...session(), key: `follows${next}` });
-      await store.records.consume('Session', `k${next}`);
+      await store().records.consume('Session', `k${next}`);
       await whole.findByAlias('Session', 'of nobody');
     });
     await expect(late).rejects.toThrow('already_consumed');
-    expect(await store.records.find('Session', `follows${next}`)).toBeUndefined();
+    expect(await store().records.find('Session', `follows${next}`)).toBeUndefined();
   });
 
   it('a record that is consumed and destroyed in one request is used by who is the first', async () => {
-    const whole = createUnitOfWork(store, () => NOW);
+    const whole = createUnitOfWork(store(), () => NOW);
     const lose = (result: string) => Promise.reject(new Error(result));
     async function consumeAndDestroy(meanwhile = async (): Promise<unknown> => undefined) {
-      await store.records.save(session());
+      await store().records.save(session());
       await whole.run(async () => {
         await whole.use('Session', `k${next}`, lose);
         await whole.save({ ...session(), key: `follows${next}` });
@@ -99,17 +96,17 @@ describe('in one request', () => {
         await meanwhile();
       });
     }
-    const taken = consumeAndDestroy(() => store.records.consume('Session', `k${next}`));
+    const taken = consumeAndDestroy(() => store().records.consume('Session', `k${next}`));
     await expect(taken).rejects.toThrow('already_consumed');
-    expect(await store.records.find('Session', `follows${next}`)).toBeUndefined();
+    expect(await store().records.find('Session', `follows${next}`)).toBeUndefined();
     next += 1;
     await consumeAndDestroy();
-    expect(await store.records.find('Session', `follows${next}`)).toBeDefined();
-    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
+    expect(await store().records.find('Session', `follows${next}`)).toBeDefined();
+    expect(await store().records.find('Session', `k${next}`)).toBeUndefined();
   });
 
   it.each(['saved', 'unsaved'])('what goes beside begins with what is %s, and once', async (how) => {
-    const whole = createUnitOfWork(store, () => NOW);
+    const whole = createUnitOfWork(store(), () => NOW);
     let begun = 0;
     const work = whole.run(async () => {
       await whole.beside(async () => (begun += 1));
@@ -124,28 +121,28 @@ describe('in one request', () => {
   });
 
   it('who loses the race for a record asks the store again', async () => {
-    await store.records.save(session());
+    await store().records.save(session());
     await records.run(async () => {
       await records.find('Session', `k${next}`);
-      await store.records.consume('Session', `k${next}`);
+      await store().records.consume('Session', `k${next}`);
       expect(await records.consume('Session', `k${next}`)).toBe('already_consumed');
       expect(await records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
     });
   });
 
   it.each(['is there', 'is not there'])('no later save restores a record that %s', async (how) => {
-    if (how === 'is there') await store.records.save(session());
+    if (how === 'is there') await store().records.save(session());
     await records.run(async () => {
       await records.destroy('Session', `k${next}`);
       expect(await records.save(session('late'))).toBe('ended');
       expect(await records.find('Session', `k${next}`)).toBeUndefined();
     });
-    expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
+    expect(await store().records.find('Session', `k${next}`)).toBeUndefined();
   });
 
   it('no save that follows takes the place of the mark of a record that ended', async () => {
     const alias = `a${next}`;
-    await store.records.save({ ...session(), alias });
+    await store().records.save({ ...session(), alias });
     await records.run(async () => {
       await records.find('Session', `k${next}`);
       await records.save({ ...session('{}'), alias, isConsumed: true });
@@ -155,15 +152,15 @@ describe('in one request', () => {
         consumedAt: NOW / 1000,
       });
     });
-    expect(await store.records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
-    expect(await store.records.findByAlias('Session', alias)).toBeUndefined();
+    expect(await store().records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
+    expect(await store().records.findByAlias('Session', alias)).toBeUndefined();
   });
 
   it('a document is read once, whatever is written meanwhile', async () => {
-    await store.documents.put('c', `d${next}`, 'first', 0);
+    await store().documents.put('c', `d${next}`, 'first', 0);
     await records.run(async () => {
       expect((await records.documents.get('c', `d${next}`))?.value).toBe('first');
-      await store.documents.put('c', `d${next}`, 'second', 1);
+      await store().documents.put('c', `d${next}`, 'second', 1);
       expect((await records.documents.get('c', `d${next}`))?.value).toBe('first');
     });
     expect((await records.documents.get('c', `d${next}`))?.value).toBe('second');
@@ -171,7 +168,7 @@ describe('in one request', () => {
 
   it('a grant is revoked once, and nothing of it is found any more', async () => {
     const grant = `g${next}`;
-    await store.records.save({ ...session(), grant });
+    await store().records.save({ ...session(), grant });
     await records.run(async () => {
       await records.find('Session', `k${next}`);
       await Promise.all([1, 2, 3].map(() => records.revokeGrant(grant, 60)));
@@ -182,7 +179,7 @@ describe('in one request', () => {
 
   it('a second name is found among what was read, but never that of a record that ended', async () => {
     const alias = `a${next}`;
-    await store.records.save({ ...session(), alias });
+    await store().records.save({ ...session(), alias });
     await records.run(async () => {
       await records.find('Session', `k${next}`);
       expect(await records.findByAlias('Session', alias)).toMatchObject({ key: `k${next}` });
@@ -207,7 +204,7 @@ it("a request fails when something can't be saved, and runs no follow-up", async
 
 it('outside of a request it is the store itself, also for what goes on after the answer', async () => {
   await records.save(session());
-  expect(await store.records.find('Session', `k${next}`)).toBeDefined();
+  expect(await store().records.find('Session', `k${next}`)).toBeDefined();
   let release: () => void = () => undefined;
   const answered = new Promise<void>((resolve) => (release = resolve));
   let late: Promise<unknown> = Promise.resolve();
@@ -216,5 +213,5 @@ it('outside of a request it is the store itself, also for what goes on after the
   });
   release();
   await late;
-  expect(await store.records.find('Session', `late${next}`)).toBeDefined();
+  expect(await store().records.find('Session', `late${next}`)).toBeDefined();
 });
