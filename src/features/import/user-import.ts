@@ -48,10 +48,10 @@ export async function importUsers(
   stayInBackground();
   const problems = new ProblemList();
   const { users } = await readUsers(options.from, file, problems);
-  const custom = Object.values(config.scopes).flatMap(({ claims }) => claims);
-  const known = [...STANDARD_CLAIMS, ...custom];
-  // Other files have attributes that aren't meant for Postern.
-  const unknown = options.from === 'csv' ? unknownIn(users, [...known, ...OF_LIST]) : [];
+  if (users.length + problems.list().length === 0)
+    problems.add({ file, message: `has no users in the format ${options.from}` });
+  const known = [...STANDARD_CLAIMS, ...Object.values(config.scopes).flatMap(({ claims }) => claims)];
+  const unknown = unknownIn(options.from, users, [...known, ...OF_LIST]);
   if (unknown.length > 0) {
     const message = `has unknown columns: ${unknown.map(quoted).join(', ')}. Known are username, groups, disabled, password_hash, ${known.join(', ')}`;
     problems.add({ file, line: 1, message });
@@ -92,8 +92,11 @@ export async function importUsers(
   if (!options.json) print({ ...io, stdout: io.stderr }, {}, { value: counts });
 }
 
-const unknownIn = (users: readonly UserDraft[], known: readonly string[]) =>
-  [...new Set(users.flatMap(({ claims }) => Object.keys(claims)))].filter((name) => !known.includes(name));
+/** Other files have attributes that aren't meant for Postern. */
+const unknownIn = (from: UserFormat, users: readonly UserDraft[], known: readonly string[]) =>
+  [...new Set(from === 'csv' ? users.flatMap(({ claims }) => Object.keys(claims)) : [])].filter(
+    (name) => !known.includes(name),
+  );
 
 /** Resolves stored users with the name or address of a draft, and the costs of all hashes. Keeps little of other users in memory. */
 async function lookUp(storedUsers: StoredUsers, drafts: readonly UserDraft[]) {

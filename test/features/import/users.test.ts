@@ -222,6 +222,8 @@ describe('postern user import', () => {
       ['unknown group "x/y"', 'unknown group "chief"'],
     ],
     ['dex', 'staticPasswords: [{ username: anna }]\n', ['the username must not be empty']],
+    ['keycloak', 'username,email\nanna,a@example.com\n', ['users has no users in the format keycloak']],
+    ['authelia', 'users: {}\n', ['users has no users in the format authelia']],
   ])('refuses bad %s: %j', async (from, content, messages) => {
     const { code, stdout, stderr } = await imported(content, '--from', from);
     expect([code, stdout]).toEqual([1, '']);
