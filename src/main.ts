@@ -9,9 +9,9 @@ import { sizeThreadPool, lowerProcessPriority } from './config/threads.ts';
 process.on('SIGUSR1', () => undefined);
 
 // After a full disk or a closed pipe, the service continues without its greeting; a verb fails.
-process.stdout.on('error', (error) => {
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (process.argv[2] === 'serve') return;
-  process.stderr.write(`standard output can't be written: ${error.message}\n`);
+  if (error.code !== 'EPIPE') process.stderr.write(`standard output can't be written: ${error.message}\n`);
   process.exit(1);
 });
 

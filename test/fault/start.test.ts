@@ -62,6 +62,9 @@ describe('the service as a process', () => {
       1,
       expect.stringMatching(/^standard output can't be written: ENOSPC[^\n]*\n$/),
     ]);
+    // As in `postern schema | head -1`.
+    const closed = ['bash', '-c', 'exec > >(true); wait $!; exec "$0" "$@"', process.execPath, MAIN];
+    expect(await runProgram([...closed, 'schema'], {})).toMatchObject({ code: 1, stderr: '' });
   });
 
   it('keeps the audit trail out of a terminal, in the data folder', async () => {
