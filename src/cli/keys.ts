@@ -29,8 +29,10 @@ export function registerKeys(program: Command, io: CliIo): void {
     .action((typed: string, options: VerbOptions & YesOption) =>
       withKeys(options, io, async (context) => {
         const ring = await context.keyStore.load();
-        const kids = ring.keys.map((one) => one.kid);
+        const kids = [...ring.keys, ...ring.gone].map((one) => one.kid);
         const kid = findKid(kids, typed);
+        if (!kids.includes(kid))
+          throw new CommandError(`there is no key ${JSON.stringify(kid)}: see "postern keys list"`);
         await confirm(io, options, `Revoke ${kid} and every token that it signed?`);
         print(io, options, await compromise(context, ring, kid));
       }),

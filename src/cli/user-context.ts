@@ -156,7 +156,7 @@ export const newUserId = () => `usr_${randomBytes(16).toString('base64url')}`;
 export async function findUser({ accounts }: UserContext, typed: string): Promise<User> {
   const user = await accounts.lookUp(typed);
   if (user !== undefined) return user;
-  throw new CommandError(`there is no user ${JSON.stringify(typed)}`);
+  throw new CommandError(`there is no user ${JSON.stringify(typed)}: see "postern user list"`);
 }
 
 /** Throws CommandError for a user in the file, too. */

@@ -5,17 +5,13 @@ import { withReserve } from './schedule.ts';
 
 /**
  * Removes `kid` from the ring for good, and starts a new schedule: if no other key may be signing, the reserve that verifiers have
- * known longest signs at once. `newKey` becomes the reserve if none is left. Returns the same ring if the kid is already compromised
- * or gone. Throws KeyringError for an unknown kid.
+ * known longest signs at once. `newKey` becomes the reserve if none is left. Returns the same ring if the kid is already compromised,
+ * gone or unknown.
  */
 export function compromise(ring: Ring, kid: string, at: Moment, newKey?: NewKey): Ring {
   const { now } = at;
   const leaked = ring.keys.find((key) => key.kid === kid);
-  if (!leaked) {
-    if (ring.gone.some((tombstone) => tombstone.kid === kid)) return ring;
-    throw new KeyringError(`there is no key ${kid}`);
-  }
-  if (leaked.compromisedAt !== undefined) return ring;
+  if (!leaked || leaked.compromisedAt !== undefined) return ring;
   const marked = ring.keys.map((key) =>
     key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );

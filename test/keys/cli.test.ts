@@ -1,7 +1,7 @@
 // `postern keys`, as an administrator runs it, beside a running service on the embedded store.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { postern, posternTyped, useEnvironment } from '../world/terminal.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { publishedKids } from './nodes.ts';
@@ -80,11 +80,9 @@ describe('postern keys', () => {
     expect(stdout).toMatch(new RegExp(`^Revoked ${leaked}\\. Within 5 seconds.*at the latest .*Z\\.\n`));
     await expect.poll(() => publishedKids({ base }), POLL).not.toContain(leaked);
     expect((await keys('compromise', leaked)).stdout).toBe(`${leaked} was already revoked.\n`);
-    expect(await keys('compromise', 'no-such-key')).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: 'there is no key no-such-key\n',
-    });
+    const unknown = ['keys', 'compromise', 'no-such-key', '--config', configFile];
+    const stderr = 'there is no key "no-such-key": see "postern keys list"\n';
+    expect(await posternTyped(unknown, ['y\n'])).toEqual({ code: 1, stdout: '', stderr });
   });
 
   it('end with 2 when misused', async () => {

@@ -114,7 +114,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     expect((await tryPassword(world(), 'grace', PASSWORD)).status).toBe(401);
     for (const typed of ['grace', first]) {
       const gone = await userVerb(world(), ['delete', typed]);
-      expect([gone.code, gone.stderr]).toEqual([1, `there is no user "${typed}"\n`]);
+      expect([gone.code, gone.stderr]).toEqual([1, `there is no user "${typed}": see "postern user list"\n`]);
     }
     const second = await add(world(), 'Grace');
     expect(second).not.toBe(first);

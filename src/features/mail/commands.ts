@@ -50,7 +50,8 @@ const changing =
     withUsers(options, io, async ({ store }) => {
       const jobs = createMailJobs(store);
       const found = (await jobs.list()).filter((one) => id === undefined || one.id === id);
-      if (id !== undefined && found.length === 0) throw new CommandError(`no queued email has the ID ${id}`);
+      if (id !== undefined && found.length === 0)
+        throw new CommandError(`no queued email has the ID ${id}: see "postern mail list"`);
       const now = store.clock.now();
       // Retrying an email that is being sent would send it twice.
       const free = found.filter(({ job }) => done === 'Dropped' || !job.isHeld || job.notBefore <= now);

@@ -59,7 +59,7 @@ describe('postern mail', () => {
   });
 
   it.each([
-    ['an id that nothing has', ['drop', 'nothing'], configFile, 'no queued email has the ID nothing'],
+    ['an id that nothing has', ['drop', 'nothing'], configFile, 'the ID nothing: see "postern mail list"'],
     ['email that is off', ['test', 'anna@acme.example'], off, 'email is off: set mail'],
     [
       "a folder that can't be created",

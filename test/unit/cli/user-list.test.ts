@@ -166,7 +166,8 @@ describe('postern user list', () => {
       claims: { name: 'Anna Öst' },
     };
     expect(shown).toMatchObject({ ...told, last_sign_in: new Date(SIGNED_IN * 1000).toISOString() });
-    expect(await list('nobody')).toMatchObject({ code: 1, stderr: 'there is no user "nobody"\n' });
+    const stderr = 'there is no user "nobody": see "postern user list"\n';
+    expect(await list('nobody')).toMatchObject({ code: 1, stderr });
   });
 });
 
