@@ -148,7 +148,7 @@ const CORE: Faults = {
     'const refused = addresses.find(({ address }) => !mayCall(url, address));',
     'const refused = addresses.every(({ address }) => !mayCall(url, address)) ? addresses[0] : undefined;',
   ],
-  'MC-10': ['if (length > maxBytes) break;', ''],
+  'MC-10': ['if (length > maxBytes) throw tooLong();', ''],
   'MC-40': ['byName.get(identifier) ?? byKey.get(resourceKey(identifier))', 'byName.get(identifier)'],
   'MF-33': ['app.browsers.isOf(ctx, details) ? toOpenInteraction', 'details ? toOpenInteraction'],
   'MF-47': ['await keep?.(user);', 'await keep?.(user);\nawait parts.factors.remove(accountId);'],

@@ -34,7 +34,7 @@ export function registerKeys(program: Command, io: CliIo): void {
         if (!kids.includes(kid))
           throw new CommandError(`there is no key ${JSON.stringify(kid)}: see "postern keys list"`);
         await confirm(io, options, `Revoke ${kid} and every token that it signed?`);
-        print(io, options, await compromise(context, ring, kid));
+        print(io, options, await compromise(context, await context.keyStore.load(), kid));
       }),
     );
 }

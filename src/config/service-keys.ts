@@ -103,10 +103,13 @@ async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
     const opened = await open(draft, 'wx', 0o600);
-    await giveToOwner(opened, dirname(file));
-    await opened.writeFile(`${value}\n`);
-    await opened.sync();
-    await opened.close();
+    try {
+      await giveToOwner(opened, dirname(file));
+      await opened.writeFile(`${value}\n`);
+      await opened.sync();
+    } finally {
+      await opened.close();
+    }
     await link(draft, file);
     return true;
   } catch (error) {

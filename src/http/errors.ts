@@ -32,7 +32,7 @@ type Answer = Readonly<{
 }>;
 
 export function answerErrors(pages: Pages, { log, audit, metrics }: Telemetry): Middleware {
-  const timesToSay = createThrottle(() => performance.now());
+  const timesToSay = createThrottle(() => Date.now());
 
   /** A persistent fault affects all requests that need the same data, until an administrator acts. */
   const isRepeated = (error: unknown): boolean =>

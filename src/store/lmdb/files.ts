@@ -27,11 +27,18 @@ async function prepareFile(folder: string, name: string): Promise<void> {
   if (existsSync(path)) return access(path, constants.R_OK | constants.W_OK);
   // LMDB maps the lock file into memory. If the disk has no room for a page of it, the process crashes.
   await fillRoom(folder);
-  const file = await open(path, 'wx', 0o600).catch(() => undefined);
-  // Another process was first, or it is a link to a file that doesn't exist: root must not create that for the owner of the folder.
-  if (file === undefined) return access(path, constants.R_OK | constants.W_OK);
-  await giveToOwner(file, folder);
-  await file.close();
+  try {
+    const file = await open(path, 'wx', 0o600);
+    try {
+      await giveToOwner(file, folder);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    // Another process was first, or it is a link to a file that doesn't exist: root must not create that for the owner of the folder.
+    await access(path, constants.R_OK | constants.W_OK);
+  }
 }
 
 /** Writes a file and removes it. Rejects with the disk's own error when it is full. */

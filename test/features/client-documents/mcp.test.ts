@@ -18,7 +18,8 @@ it.each([
 
 it('MC-44: docs/mcp.md has the metadata and the header that belong to its configuration', async () => {
   const config = path.join(testFolder(), 'postern.yaml');
-  const head = 'issuer: https://id.example.com\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n';
+  const head =
+    'issuer: https://id.example.com\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET_EITHER]\n';
   writeFileSync(config, head + blockOf('yaml'));
   const { issuer, resources } = await loadConfig(config, { readSecrets: false, writeKeys: false });
   const [{ resource, name, scopes, defaultScopes } = expect.fail('no resource')] = resources;
