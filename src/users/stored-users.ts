@@ -157,19 +157,21 @@ export function createStoredUsers(store: IndexedStore) {
     findById,
     /** Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? UNUSED_ID),
+    /** The username of an interrupted addition, which doesn't lead to its user yet; empty if no user had the id, else undefined. */
+    async begunName(id: string): Promise<string | undefined> {
+      const document = await documents.get(USERS, id);
+      const { username = '' } = (document && parseUser(id, document.value)) ?? {};
+      return document === undefined || (username && (await idOf(username)) !== id) ? username : undefined;
+    },
     /** Resolves false if another user in the store has the username, undefined if the id is or was in use. */
     async add({ id, username, passwordHash, groups = [], claims }: NewUser): Promise<boolean | undefined> {
       const entries = indexEntriesOf(id, { username, claims });
-      const begun = await documents.get(USERS, id);
-      // With the same name, an outage may have interrupted this act before it wrote the name.
-      if (begun !== undefined && parseUser(id, begun.value)?.username !== username) return undefined;
-      if (begun === undefined) {
-        // Added first, so that the user is always in the indexes.
-        await forAll(index, 'put', entries);
-        const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
-        // Never overwrites another user's document.
-        if (!(await documents.put(USERS, id, form, 0))) return undefined;
-      }
+      // Added first, so that the user is always in the indexes.
+      await forAll(index, 'put', entries);
+      const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
+      // Overwrites no user. With the same name, an outage may have interrupted this act before it wrote the name.
+      const isWritten = await documents.put(USERS, id, form, 0);
+      if (!isWritten && (await findById(id))?.username !== username) return undefined;
       if (await claimName(documents, username, id)) return true;
       if ((await idOf(username)) === id) return undefined;
       await documents.remove(USERS, id, 1);

@@ -276,28 +276,41 @@ describe.each(['lmdb', 'redis'] as const)('email of two processes on %s', (engin
       };
       return [() => postLink(nodeAt(0), undo), check];
     },
-    async 'a sign-up'() {
-      const address = newAddress();
-      const [name = ''] = address.split('@');
-      const link = await signUpLink(address);
-      const check = async () => {
-        // A user without a name entry blocks no other user.
-        if ((await namesAt(address)).length === 0)
-          expect(await choose(0, await signUpLink(address, 2), name)).toBe(303);
-        expect(await namesAt(address)).toEqual([name]);
-      };
-      return [() => choose(0, link, name), check];
-    },
+    'a sign-up': () => killedSignUp((link, name) => choose(0, link, name)),
+    'a sign-up, before another one': () => killedSignUp(async () => 410),
   };
+  /** `repeat`: what the newcomer does after the kill, before they request another link. */
+  async function killedSignUp(repeat: (link: string, name: string) => Promise<number>): Promise<Killed> {
+    const address = newAddress();
+    const [name = ''] = address.split('@');
+    const link = await signUpLink(address);
+    const check = async () => {
+      const links = [link];
+      if ((await namesAt(address)).length === 0) links.unshift(await signUpLink(address, 2));
+      const statuses = await Promise.all(links.map((one) => choose(0, one, `${name}-2`)));
+      expect(sorted(statuses)).toBe(links.length === 1 ? '410' : '303 410');
+      expect(await namesAt(address)).toHaveLength(1);
+      // The user who was begun is the only one in the store.
+      const stored = await store.documents.list('people');
+      expect(stored.filter(({ value }) => value.includes(`"${address}"`))).toHaveLength(1);
+    };
+    let act = async () => {
+      act = () => repeat(link, name);
+      return choose(0, link, name);
+    };
+    return [() => act(), check];
+  }
 
-  it.each(Object.entries(KILLED))('is right after a kill in %s', async (_, begin) => {
+  it.each(Object.entries(KILLED))('is right after a kill in %s', async (title, begin) => {
     const node = nodeAt(0);
+    // The fourth write of a sign-up is the user, and the last one is the username.
+    const first = engine === 'lmdb' ? 1 : 3;
     const killAfter = async (child: ChildProcess, writes: number) => {
       // A process that is about to end takes no message any more.
       child.send(writes, () => undefined);
       await once(child, 'message');
     };
-    for (let [writes, isDead] = [engine === 'lmdb' ? 1 : 3, true]; isDead; writes += STEP) {
+    for (let [writes, isDead] = [title.includes('sign-up') ? 4 : first, true]; isDead; writes += STEP) {
       const [[act, check], { child }] = [await begin(), node];
       await quiet(node);
       await killAfter(child, writes);
