@@ -18,7 +18,7 @@ import { formPost, get, post } from '../../world/requests.ts';
 import { newAuthenticatorApp, factorsOf } from '../../world/second-factors.ts';
 import { limitsOf } from '../../world/stored.ts';
 import { testFolder } from '../../world/temp-folder.ts';
-import { startMailServer } from './mail-server.ts';
+import { startClearServer, startMailServer } from './mail-server.ts';
 import {
   addPeople,
   askFor,
@@ -315,25 +315,33 @@ anyStore(
       expect((await openLink(world(), link)).text).toContain('name="again"');
     });
 
-    it('waits for a certificate that expired, with one log line that says what to do (ML-13)', async () => {
+    it('waits for a certificate that expired, and while STARTTLS fails, with one log line that says what to do (ML-13)', async () => {
       const folder = testFolder();
       const file = await makeCertificate(folder, 'localhost');
       await expireCertificate(folder);
       const [key, cert] = ['tls.key', 'tls.crt'].map((name) => readFileSync(path.join(folder, name), 'utf8'));
       const expired = await startMailServer({ key, cert });
-      await world().reload({ ...config, mail: { ...expired.mail, ca: `file:${file}` } });
-      await askFor(world(), 'lou');
+      const clear = await startClearServer({ STARTTLS: '454 4.7.0 TLS not available' });
       const lines = () => world().recorded.log.filter((line) => line.includes('could not send an email'));
-      await until(() => expect(lines()).toHaveLength(1));
       const advice = expect.stringContaining('renew its certificate') as string;
-      const said = { reason: 'tls', detail: 'certificate has expired', advice };
-      expect(JSON.parse(lines()[0] ?? '')).toMatchObject(said);
-      await untilTried(world(), 1);
+      for (const [to, mail, detail] of [
+        ['lou', { ...expired.mail, ca: `file:${file}` }, 'certificate has expired'],
+        ['dora', { ...server.mail, server: clear.server }, expect.stringContaining('454 4.7.0') as string],
+      ] as const) {
+        const before = lines().length;
+        await world().reload({ ...config, mail });
+        await askFor(world(), to);
+        await until(() => expect(lines()).toHaveLength(before + 1));
+        expect(JSON.parse(lines()[before] ?? '')).toMatchObject({ reason: 'tls', detail, advice });
+        await untilTried(world(), 1);
+        await world().reload(config);
+        await retryNow(world());
+        await letterTo(`${to}@acme.example`);
+      }
       expect(expired.seen.filter((what) => what !== 'connect')).toEqual([]);
-      await world().reload(config);
-      await retryNow(world());
-      await letterTo('lou@acme.example');
+      expect(clear.lines.join()).toMatch(/^EHLO \S+,STARTTLS$/);
       await expired.stop();
+      clear.stop();
     });
 
     it('does not hold up the end of the service while the mail server hangs', async () => {

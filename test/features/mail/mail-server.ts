@@ -1,8 +1,9 @@
 // An SMTP server with STARTTLS and a password, in this process, and the emails that it accepted.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { makeCertificate } from '../../world/certificate.ts';
@@ -112,4 +113,20 @@ export async function startMailServer(options: SMTPServerOptions = {}, host = 'l
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A server without TLS, which accepts every command except those in `answers`. `lines` are the commands, and an email, if one is sent. */
+export async function startClearServer(answers: Readonly<Record<string, string>>) {
+  const lines: string[] = [];
+  const all: typeof answers = { EHLO: '250-localhost\r\n250-AUTH PLAIN\r\n250 STARTTLS', ...answers };
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined).write('220 localhost\r\n');
+    createInterface({ input: socket }).on('line', (line) => {
+      lines.push(line);
+      socket.write(`${all[line.split(' ', 1)[0] ?? ''] ?? '250 OK'}\r\n`);
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', () => resolve()));
+  const { port } = server.address() as AddressInfo;
+  return { lines, server: `smtp://localhost:${port}`, stop: () => void server.close() };
 }

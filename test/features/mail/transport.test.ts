@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { testFolder } from '../../world/temp-folder.ts';
-import { startMailServer } from './mail-server.ts';
+import { startClearServer, startMailServer } from './mail-server.ts';
 
 const servers = {
   right: await startMailServer(),
@@ -49,6 +49,17 @@ describe('an email', () => {
     expect(await send(name, settings)).toMatchObject({ reason: 'tls', mayPass: true });
     expect(servers[name].seen.filter((what) => what !== 'connect')).toEqual([]);
   });
+
+  it.each(['454 4.7.0 TLS not available', '421 4.3.2 closing', '501 no parameters'])(
+    'waits for a server that answers STARTTLS with %s, and nothing else is said there (ML-13)',
+    async (answer) => {
+      const { lines, server, stop } = await startClearServer({ STARTTLS: answer });
+      const detail = expect.stringContaining(answer) as string;
+      expect(await send('right', { server })).toEqual({ reason: 'tls', detail, mayPass: true });
+      expect(lines.map((line) => line.split(' ', 1)[0])).toEqual(['EHLO', 'STARTTLS']);
+      stop();
+    },
+  );
 
   it.each([
     ['auth', { auth: '535 5.7.8 wrong' }, 'auth', true],
