@@ -58,7 +58,7 @@ export function createShowSecondStep(
       ...(error === 'codes_locked' && { oneTimeCode: false }),
       passkey: passkeyForm(csrf, interaction, PASSKEY_STEP, options),
       error,
-      minutes: retryAfterSeconds === undefined ? undefined : Math.ceil(retryAfterSeconds / 60),
+      minutes: retryAfterSeconds && Math.ceil(retryAfterSeconds / 60),
     };
     html(ctx, interaction, ['second-step', model]);
   }

@@ -205,6 +205,17 @@ describe("an operator's folder", () => {
     expect(pages.render('login', LOGIN, context)).toBe('one two/en one/en');
   });
 
+  it('can say with its own plural forms how long the second step has to wait', () => {
+    const texts = { 'second_step.error.too_many_attempts.other': 'Wait for {{count}} minutes.' };
+    const own = override({ 'locales/en.json': JSON.stringify(texts) });
+    const [step] = PAGE_STATES.flatMap((one) => (one.name === 'second-step' ? [one.model] : []));
+    if (step === undefined) throw new Error('no such page');
+    const model = { ...step, error: 'too_many_attempts', minutes: 7 } as const;
+    const shown = [{}, own].map((views) => pagesWith(views).render('second-step', model, context));
+    expect(shown[0]).toContain('Too many incorrect codes. Try again in 7 minutes.');
+    expect(shown[1]).toContain('Wait for 7 minutes.');
+  });
+
   it('can neither include nor read a file outside of the views', () => {
     writeViews('.', { 'secret.ejs': 'secret' });
     for (const target of [
