@@ -6,6 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { createStoredUsers } from '../../../src/users/stored-users.ts';
 import { useWorld } from '../../world/each-store.ts';
+import { GENEROUS } from '../../world/world.ts';
 import { startMailServer } from './mail-server.ts';
 import { askFor, createAddressUsers, idOfStored, newAddress, openLink, postLink, quiet } from './people.ts';
 
@@ -13,7 +14,7 @@ const server = await startMailServer();
 afterAll(() => server.stop());
 const { linkTo, newUser } = createAddressUsers(server);
 const mail = { ...server.mail, sign_up: { domains: 'any' } };
-const config = { account: true, mail, trusted_proxies: ['127.0.0.1'] };
+const config = { ...GENEROUS, account: true, mail, trusted_proxies: ['127.0.0.1'] };
 /** More than the writes of each request. */
 const TRIES = 14;
 
@@ -106,11 +107,7 @@ describe('an outage', () => {
         const again = (await page.post(fields)).status;
         const works = isLost ? [200, 303, 410] : [200, 303];
         expect([200, 303, 503]).toContain(status);
-        expect([isLost, write, status === 503 ? works : [410]]).toEqual([
-          isLost,
-          write,
-          expect.arrayContaining([again]),
-        ]);
+        expect(status === 503 ? works : [410], `${write} ${isLost}`).toContain(again);
         expect(await isUsed()).toBeTruthy();
       }
     }
