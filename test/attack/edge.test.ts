@@ -23,6 +23,10 @@ function urlsIn(text: string): string[] {
   return text.match(/https?:\/\/[^"\s<>]+/g) ?? [];
 }
 
+/** Asks over HTTP with these lines for a head. */
+const askAs = (lines: string, target: string, version = '1.1') =>
+  sendBytes(world().base, `GET ${target} HTTP/${version}\r\n${lines}\r\nConnection: close\r\n\r\n`);
+
 describe('hosts', () => {
   it('HT-01: a forged Host changes no URL, in discovery, pages, redirects or challenges', async () => {
     for (const target of [
@@ -31,29 +35,20 @@ describe('hosts', () => {
       '/oauth/userinfo',
       new URL(authorizationUrl(world())).pathname + new URL(authorizationUrl(world())).search,
     ]) {
-      const raw = await sendBytes(
-        world().base,
-        `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
-      );
+      const raw = await askAs('Host: evil.example\r\nAccept: text/html', target);
       expect([200, 303, 401], target).toContain(raw.status);
       expect(`${JSON.stringify([...raw.headers])}${raw.text}`, target).not.toContain('evil.example');
       const location = raw.headers.get('location');
       if (location !== undefined) expect(location.startsWith(`${ISSUER}/`), target).toBe(true);
     }
-    const discovery = await sendBytes(
-      world().base,
-      `GET ${DISCOVERY} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
-    );
-    const urls = urlsIn(discovery.text);
+    const urls = urlsIn((await askAs('Host: evil.example', DISCOVERY)).text);
     expect(urls.length).toBeGreaterThan(5);
     for (const url of urls) expect(url.startsWith(ISSUER)).toBe(true);
   });
 
   it('HT-02: an absolute-form target is served with our own host, and refused with another', async () => {
-    const open = async (target: string) =>
-      sendBytes(world().base, `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
     for (const own of [ISSUER, 'http://id.example', 'HTTPS://ID.example']) {
-      const answer = await open(`${own}${DISCOVERY}?x=http://evil.example`);
+      const answer = await askAs('Host: evil.example', `${own}${DISCOVERY}?x=http://evil.example`);
       expect([answer.status, JSON.parse(answer.text).issuer], own).toEqual([200, ISSUER]);
     }
     for (const target of [
@@ -72,10 +67,7 @@ describe('hosts', () => {
       '*',
       'evil.example:443',
     ]) {
-      const raw = await sendBytes(
-        world().base,
-        `GET ${target} HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
-      );
+      const raw = await askAs('Host: id.example', target);
       expect(raw.status, target).toBe(400);
       expect(raw.text, target).not.toContain('evil.example');
     }
@@ -125,19 +117,13 @@ describe('hosts', () => {
       'X-No: host',
     ]) {
       for (const version of ['1.1', '1.0']) {
-        const raw = await sendBytes(
-          world().base,
-          `GET ${DISCOVERY} HTTP/${version}\r\n${lines}\r\nConnection: close\r\n\r\n`,
-        );
+        const raw = await askAs(lines, DISCOVERY, version);
         expect(raw.status, `${version} ${lines}`).toBe(400);
       }
     }
     const hosts = 'id.example ID.example:443 127.0.0.1:3000 [::1]:3000 xn--bcher-kva.example a_b'.split(' ');
     for (const host of hosts) {
-      const raw = await sendBytes(
-        world().base,
-        `GET ${DISCOVERY} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
-      );
+      const raw = await askAs(`Host: ${host}`, DISCOVERY);
       expect(raw.status, host).toBe(200);
     }
   });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { openTables } from '../../src/store/lmdb/tables.ts';
 import { takeCode } from '../world/app.ts';
 import {
@@ -21,8 +21,9 @@ import { withStore } from '../world/stored.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, type StoreName } from '../world/world.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
 import { useWorld } from '../world/each-store.ts';
+import { useStarted } from '../world/started.ts';
 
 const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 afterEach(() => void vi.useRealTimers());
@@ -205,16 +206,12 @@ describe('a code is used once', () => {
 });
 
 describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
-  let two: TwoProcesses;
-  beforeAll(async () => {
-    two = await startTwoProcesses(storeName);
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(storeName));
 
   const WAVES = rounds(50, 5);
 
   it(`PK-10, PK-11: twenty parallel exchanges of one code give one answer, ${WAVES} times, and no token outlives it`, async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     const browser = newBrowser(first);
     // On a busy machine Redis may answer late, which gives a 503: the caller retries, as Retry-After says. Such a round may
     // lack its winner, but nothing else, and isn't counted.
@@ -250,9 +247,9 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         expect((await refresh(node, textOf(winner, 'refresh_token'))).status).toBe(400);
       }
     }
-    expect(two.errors()).toBe('');
-    if (storeName === 'redis') await expectNothingAlive(two.store, round);
-    else await expectNothingAliveIn(two.store.replace('lmdb:', ''), round);
+    expect(two().errors()).toBe('');
+    if (storeName === 'redis') await expectNothingAlive(two().store, round);
+    else await expectNothingAliveIn(two().store.replace('lmdb:', ''), round);
   }, 300_000);
 });
 

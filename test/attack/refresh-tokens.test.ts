@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { startRedis, type RedisServer } from '../world/servers.ts';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { startRedis } from '../world/servers.ts';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { newBrowser } from '../world/person.ts';
 import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
@@ -13,8 +13,9 @@ import { changeAccount } from '../world/store-access.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { createTurns, NEVER } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
 import { useWorld } from '../world/each-store.ts';
+import { useStarted } from '../world/started.ts';
 
 const world = useWorld({ rotationTimer: NEVER, config: GENEROUS });
 
@@ -128,25 +129,21 @@ it('RT-09: a disabled person gets nothing, and the token works again when they a
 });
 
 describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
-  let two: TwoProcesses;
-  beforeAll(async () => {
-    two = await startTwoProcesses(storeName);
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(storeName));
   afterEach(() => {
-    expect(two.errors()).toBe('');
+    expect(two().errors()).toBe('');
   });
 
   const expectDead = (at: World, family: Family, message: string) =>
-    two.unlessLate(async () => expect(await statesOf(at, family), message).toEqual(DEAD));
+    two().unlessLate(async () => expect(await statesOf(at, family), message).toEqual(DEAD));
 
   const WAVES = rounds(50, 8);
 
   it(`RT-02, RT-03: ten or two parallel refreshes of one token give one answer, ${WAVES} times, and end the family`, async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     const browser = newBrowser(first);
     for (let round = 0; round < WAVES; round += 1) {
-      const { family, winners } = await two.unlessLate(async () => {
+      const { family, winners } = await two().unlessLate(async () => {
         const one = await newFamily(first, { browser });
         const answers = await Promise.all(
           // Of ten, one is late enough to find the token used; of two, both find it unused. The engine answers those with a scope.
@@ -173,7 +170,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
           accessToken: textOf(winner, 'access_token'),
         };
         await expectDead(round % 2 === 0 ? second : first, successor, `round ${round}`);
-        await two.unlessLate(async () =>
+        await two().unlessLate(async () =>
           expect((await refresh(second, successor.refreshToken)).status).toBe(400),
         );
       }
@@ -184,14 +181,14 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   const RACES = rounds(500, 20);
 
   it(`RT-14: a revocation at any moment of a refresh leaves nothing alive, in ${RACES} rounds or more`, async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     const browser = newBrowser(first);
     let refreshed = 0;
     // Continues until both orders have occurred: otherwise the rounds prove nothing.
     for (let round = 0; round < RACES || refreshed === 0 || refreshed === round; round += 1) {
       // Either request begins first, by up to 5 ms; extra rounds use a longer lead, for a busy machine.
       const lead = (Math.random() - 0.5) * 10 * Math.ceil((round + 1) / RACES);
-      const { family, answer } = await two.unlessLate(async () => {
+      const { family, answer } = await two().unlessLate(async () => {
         const one = await newFamily(first, { browser });
         const [revoked, refreshing] = await Promise.all([
           sleep(Math.max(0, lead)).then(() => revoke(second, one.refreshToken)),
@@ -214,25 +211,17 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
 });
 
 describe('a long chain', () => {
-  let redis: RedisServer;
-  let raw: Redis;
-  let chained: World;
   const turns = createTurns();
-  beforeAll(async () => {
-    redis = await startRedis();
-    raw = new Redis(redis.url);
-    chained = await startWorld({ store: redis.url, rotationTimer: turns.timer, config: GENEROUS });
-  });
-  afterAll(async () => {
-    await chained.stop();
-    vi.useRealTimers();
-    await raw.quit();
-    await redis.stop();
-  });
+  const redis = useStarted(() => startRedis());
+  const raw = useStarted(async () => new Redis(redis().url));
+  const chained = useStarted(() =>
+    startWorld({ store: redis().url, rotationTimer: turns.timer, config: GENEROUS }),
+  );
+  afterAll(() => void vi.useRealTimers());
 
   /** Excludes INFO, which is sent every second, however few requests a busy machine handles in it. */
   async function commandsProcessed(): Promise<number> {
-    const calls = (await raw.info('commandstats')).matchAll(/^cmdstat_(?!info:)[^:]+:calls=(\d+)/gm);
+    const calls = (await raw().info('commandstats')).matchAll(/^cmdstat_(?!info:)[^:]+:calls=(\d+)/gm);
     return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
@@ -243,8 +232,8 @@ describe('a long chain', () => {
 
   it(`RT-17: ${ROTATIONS} rotations keep the index of the grant as small as what is alive, and each asks Redis as much as the first`, async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    let { refreshToken } = await newFamily(chained, { scope: 'reports.read offline_access' });
-    const indexes = await raw.keys('postern:*:index');
+    let { refreshToken } = await newFamily(chained(), { scope: 'reports.read offline_access' });
+    const indexes = await raw().keys('postern:*:index');
     expect(indexes).toHaveLength(1);
     const index = indexes[0] ?? '';
     let largest = 0;
@@ -255,10 +244,10 @@ describe('a long chain', () => {
       vi.setSystemTime(Date.now() + 600_000);
       await turns.turn();
       const startedAt = performance.now();
-      refreshToken = textOf(await refresh(chained, refreshToken), 'refresh_token');
+      refreshToken = textOf(await refresh(chained(), refreshToken), 'refresh_token');
       durations.push(performance.now() - startedAt);
       if (turn % 200 === 0 || turn % 200 === 100) commands.push(await commandsProcessed());
-      if (turn % 100 === 0) largest = Math.max(largest, await raw.zcard(index));
+      if (turn % 100 === 0) largest = Math.max(largest, await raw().zcard(index));
     }
     const [start = 0, after100 = 0] = commands;
     const [lastStart = 0, lastAfter100 = 0] = commands.slice(-2);
@@ -273,10 +262,11 @@ describe('a long chain', () => {
     expect(largest).toBeLessThanOrEqual(Math.min(ROTATIONS, 14 * 144) + 3);
     vi.setSystemTime(Date.now() + 13 * 86_400_000);
     await turns.turn();
-    refreshToken = textOf(await refresh(chained, refreshToken), 'refresh_token');
+    refreshToken = textOf(await refresh(chained(), refreshToken), 'refresh_token');
     // The next write removes expired entries: at most the tokens of the last day and the newest pair remain.
-    expect(await raw.zcard(index)).toBeLessThanOrEqual(145 + 3);
-    expect(await raw.pttl(index)).toBeGreaterThan(0);
-    for (const key of await raw.keys('postern:record:*')) expect(await raw.pttl(key), key).toBeGreaterThan(0);
+    expect(await raw().zcard(index)).toBeLessThanOrEqual(145 + 3);
+    expect(await raw().pttl(index)).toBeGreaterThan(0);
+    for (const key of await raw().keys('postern:record:*'))
+      expect(await raw().pttl(key), key).toBeGreaterThan(0);
   }, 600_000);
 });

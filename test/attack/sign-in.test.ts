@@ -1,5 +1,5 @@
 // Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races have no effect.
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { authorize, takeCode } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
@@ -19,8 +19,9 @@ import {
   type World,
 } from '../world/world.ts';
 import { decodeJwt } from 'jose';
-import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
 import { useWorld } from '../world/each-store.ts';
+import { useStarted } from '../world/started.ts';
 
 const world = useWorld({ config: GENEROUS });
 
@@ -482,14 +483,10 @@ describe('steps', () => {
 });
 
 describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
-  let two: TwoProcesses;
-  beforeAll(async () => {
-    two = await startTwoProcesses(storeName);
-  });
-  afterAll(() => two.stop());
+  const two = useStarted(() => startTwoProcesses(storeName));
 
   it('LG-11: of five sign-ins in parallel on one page one is taken, in four rounds', async () => {
-    const [first, second] = two.nodes;
+    const [first, second] = two().nodes;
     for (let round = 0; round < 4; round += 1) {
       const browser = newBrowser(first);
       const other = newBrowser(second);
@@ -525,7 +522,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       expect(went, `round ${round}: ${resumes.map(({ status }) => status).join()}`).toHaveLength(1);
       for (const { status } of resumes) expect([303, 400]).toContain(status);
     }
-    expect(two.errors()).toBe('');
+    expect(two().errors()).toBe('');
   });
 });
 

@@ -3,18 +3,15 @@
 import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchChromium } from '../world/chromium.ts';
 import { runProgram, startUntil } from '../world/process.ts';
 import { freePort } from '../world/servers.ts';
 import { PASSWORDS, startWorld, worldClients, type World } from '../world/world.ts';
+import { useStarted } from '../world/started.ts';
 
-let browser: Browser;
-beforeAll(async () => {
-  browser = await launchChromium();
-});
-afterAll(() => browser.close());
+const browser = useStarted(() => launchChromium());
 
 describe('examples/express', () => {
   let folder: string;
@@ -58,7 +55,7 @@ describe('examples/express', () => {
   it('says that its secret is wrong', async () => {
     const env = { MY_APP_SECRET: 'another-secret', ISSUER: world.issuer };
     const app = await startUntil(`Open ${home}`, command, place(env));
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     try {
       await page.goto(`${home}login`);
       await page.getByLabel('Username').fill('alice');
@@ -92,7 +89,7 @@ describe('examples/spa', () => {
 
   async function withPage(issuer: string, use: (page: Page) => Promise<void>): Promise<void> {
     const app = await startUntil(origin, command, { cwd: folder, env: { VITE_ISSUER: issuer } });
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     try {
       await page.goto(origin);
       await page.getByRole('button', { name: 'Sign in' }).click();

@@ -44,10 +44,7 @@ describe('credentials with control bytes', () => {
     for (const padding of ['%00', '%00%00', '\u0000', '%0a', '%0D%0A', '\n', '%7f', '%1F']) {
       const headers = [`Authorization: ${encode('svc', `${SECRETS.svc}${padding}`)}`, FORM];
       const answer = await send({ method: 'POST', target: path, headers, body });
-      expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
-        401,
-        expect.objectContaining({ error: 'invalid_client' }),
-      ]);
+      expect([answer.status, JSON.parse(answer.text).error], padding).toEqual([401, 'invalid_client']);
       expect(answer.headers.get('www-authenticate'), padding).toMatch(/^Basic realm="/);
       expect(answer.headers.get('cache-control'), padding).toBe('no-store');
     }
@@ -59,10 +56,7 @@ describe('credentials with control bytes', () => {
     for (const padding of ['%00', '%00%00', '%0a', '%0D%0A', '%7f']) {
       const body = `${form}&client_id=post&client_secret=${SECRETS.post}${padding}`;
       const answer = await send({ method: 'POST', target: path, headers: [FORM], body });
-      expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
-        401,
-        expect.objectContaining({ error: 'invalid_client' }),
-      ]);
+      expect([answer.status, JSON.parse(answer.text).error], padding).toEqual([401, 'invalid_client']);
     }
   });
 });
@@ -88,10 +82,7 @@ describe('what is sent twice', () => {
       headers: [...authentication, FORM],
       body: `${base}${once}&${once}${who}`,
     });
-    expect([answer.status, JSON.parse(answer.text)]).toEqual([
-      400,
-      expect.objectContaining({ error: 'invalid_request' }),
-    ]);
+    expect([answer.status, JSON.parse(answer.text).error]).toEqual([400, 'invalid_request']);
   });
 
   it.each([

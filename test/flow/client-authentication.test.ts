@@ -53,15 +53,12 @@ describe.each(ENDPOINTS)('client authentication at the %s endpoint', (_name, pat
     expectRefused(await send({ client_id: 'post' }), world());
   });
 
-  it('Spec §5 none: a public client that sends a secret is refused', async () => {
-    expectRefused(await send({ client_id: 'spa', client_secret: SECRETS.web }), world());
-    const header = `Basic ${Buffer.from(`spa:${SECRETS.web}`).toString('base64')}`;
-    expectRefused(await send({}, { authorization: header }), world());
-  });
-
-  it('TK-04: refuses an unknown client as it refuses a wrong secret', async () => {
-    expectRefused(await send({ client_id: 'unknown', client_secret: SECRETS.web }), world());
-    const header = `Basic ${Buffer.from(`unknown:${SECRETS.web}`).toString('base64')}`;
+  it.each([
+    ['Spec §5 none: a public client that sends a secret', 'spa'],
+    ['TK-04: an unknown client, as with a wrong secret,', 'unknown'],
+  ])('%s is refused', async (_what, client) => {
+    expectRefused(await send({ client_id: client, client_secret: SECRETS.web }), world());
+    const header = `Basic ${Buffer.from(`${client}:${SECRETS.web}`).toString('base64')}`;
     expectRefused(await send({}, { authorization: header }), world());
   });
 

@@ -19,6 +19,7 @@ import { get } from '../world/requests.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { API, GENEROUS, worldClients } from '../world/world.ts';
+import { useStarted } from '../world/started.ts';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 /** Each client and its algorithm. */
@@ -60,22 +61,18 @@ const config = {
 
 describe('keys of four algorithms', () => {
   standingClock();
-  let node: Node;
-  beforeAll(async () => {
-    node = await startNode({ config });
-  });
-  afterAll(() => node.stop());
+  const node = useStarted(() => startNode({ config }));
 
   /** Expects each token to verify with the published keys, and to be signed by the first key of its algorithm. */
   async function expectSigned(
     tokens: readonly (readonly [jwt: unknown, alg: string, audience?: string])[],
   ): Promise<readonly string[]> {
-    const keys = await keySet(node);
+    const keys = await keySet(node());
     for (const key of keys) expect(Object.keys(key).toSorted().join()).toBe(MEMBERS[key.alg]);
     const verify = createLocalJWKSet({ keys: [...keys] });
     return Promise.all(
       tokens.map(async ([jwt, alg, audience = API]) => {
-        const { protectedHeader } = await jwtVerify(String(jwt), verify, { issuer: node.issuer, audience });
+        const { protectedHeader } = await jwtVerify(String(jwt), verify, { issuer: node().issuer, audience });
         expect(protectedHeader).toMatchObject({ alg, kid: keys.find((key) => key.alg === alg)?.kid });
         return protectedHeader.kid ?? '';
       }),
@@ -83,22 +80,22 @@ describe('keys of four algorithms', () => {
   }
 
   it('the first key of each signs at once, and one more is published', async () => {
-    const { tokens } = await signIn(node);
+    const { tokens } = await signIn(node());
     expect(decodeProtectedHeader(tokens.id_token ?? '').alg).toBe('EdDSA');
-    expect((await keySet(node)).map(({ alg }) => alg)).toEqual(ALGORITHMS.flatMap((alg) => [alg, alg]));
-    const { body } = await get(node, '/.well-known/openid-configuration');
+    expect((await keySet(node())).map(({ alg }) => alg)).toEqual(ALGORITHMS.flatMap((alg) => [alg, alg]));
+    const { body } = await get(node(), '/.well-known/openid-configuration');
     expect(body['id_token_signing_alg_values_supported']).toEqual(ALGORITHMS);
   });
 
   it('PR-41: signs in each client’s algorithm through two rotations, each kid published', async () => {
     const apps = await Promise.all(
-      APPS.map(async ([client, alg]) => ({ client, alg, signedIn: await signIn(node, { client }) })),
+      APPS.map(async ([client, alg]) => ({ client, alg, signedIn: await signIn(node(), { client }) })),
     );
     const latest = new Map(apps.map(({ client, signedIn }) => [client, signedIn.tokens]));
     const signers = new Set<string>();
     for (let rotation = 0; rotation < 3; rotation += 1) {
       for (const { client, alg } of apps) {
-        const { body } = await refresh(node, latest.get(client)?.refresh_token, {}, client);
+        const { body } = await refresh(node(), latest.get(client)?.refresh_token, {}, client);
         latest.set(client, body as SignedIn['tokens']);
         const kids = await expectSigned([
           [body['id_token'], alg, client],
@@ -106,23 +103,23 @@ describe('keys of four algorithms', () => {
         ]);
         for (const kid of kids) signers.add(kid);
       }
-      await rotate(node);
-      await node.turn();
+      await rotate(node());
+      await node().turn();
       moveClock(2 * HOUR);
-      await node.turn();
+      await node().turn();
       // The key has retired, but still verifies.
       for (const { id_token: idToken = '' } of latest.values()) {
         const { alg, kid } = decodeProtectedHeader(idToken);
-        expect((await keySet(node)).find((key) => key.alg === alg)?.kid).not.toBe(kid);
-        expect(await hinted(node, idToken)).toBe(200);
+        expect((await keySet(node())).find((key) => key.alg === alg)?.kid).not.toBe(kid);
+        expect(await hinted(node(), idToken)).toBe(200);
       }
     }
     expect(signers.size).toBe(3 * ALGORITHMS.length);
   });
 
   it('IS-11: takes no hint and no access token by another algorithm or key of its own', async () => {
-    const { tokens } = await signIn(node);
-    const { active, others } = await withKeys(node, async ({ keyStore }) =>
+    const { tokens } = await signIn(node());
+    const { active, others } = await withKeys(node(), async ({ keyStore }) =>
       keyStore.toKeySet(await keyStore.load()),
     );
     const keys = new Map<string, JWK>(
@@ -138,7 +135,7 @@ describe('keys of four algorithms', () => {
     };
     const idToken = tokens.id_token ?? '';
     const kid = String(keys.get('EdDSA')?.kid);
-    expect(await hinted(node, await forge(idToken, 'EdDSA', { alg: 'EdDSA' }))).toBe(200);
+    expect(await hinted(node(), await forge(idToken, 'EdDSA', { alg: 'EdDSA' }))).toBe(200);
     for (const [keyOf, alg] of [
       ['RS256', 'RS256'],
       ['PS256', 'PS256'],
@@ -150,12 +147,12 @@ describe('keys of four algorithms', () => {
       ['RS256', 'HS256'],
     ] as const) {
       const what = `${alg} by the key of ${keyOf}`;
-      expect(await hinted(node, await forge(idToken, keyOf, { alg })), what).toBe(400);
-      expect(await hinted(node, await forge(idToken, keyOf, { alg, kid })), `${what}, kid`).toBe(400);
+      expect(await hinted(node(), await forge(idToken, keyOf, { alg })), what).toBe(400);
+      expect(await hinted(node(), await forge(idToken, keyOf, { alg, kid })), `${what}, kid`).toBe(400);
     }
     const typ = 'at+jwt';
     const good = await forge(tokens.access_token, 'RS256', { alg: 'RS256', typ });
-    expect(await introspect(node, good)).toMatchObject({ active: true });
+    expect(await introspect(node(), good)).toMatchObject({ active: true });
     for (const [keyOf, alg] of [
       ['PS256', 'PS256'],
       ['PS256', 'RS256'],
@@ -166,28 +163,28 @@ describe('keys of four algorithms', () => {
       for (const named of [undefined, active.kid]) {
         const header = { alg, typ, ...(named !== undefined && { kid: named }) };
         const forged = await forge(tokens.access_token, keyOf, header);
-        expect(await introspect(node, forged), `${alg} by the key of ${keyOf}`).toEqual({ active: false });
+        expect(await introspect(node(), forged), `${alg} by the key of ${keyOf}`).toEqual({ active: false });
       }
     }
   });
 
   it('KY-19: a leaked key of one algorithm is out at once, and the others go on', async () => {
     for (const [client, alg] of APPS) {
-      const { tokens } = await signIn(node, { client });
+      const { tokens } = await signIn(node(), { client });
       const idToken = tokens.id_token ?? '';
       const { kid: leaked = '' } = decodeProtectedHeader(idToken);
-      const before = await keySet(node);
+      const before = await keySet(node());
       const heir = before.filter((key) => key.alg === alg)[1]?.kid;
-      await withKeys(node, ({ keyStore }) => compromiseKey(keyStore, leaked));
-      await node.turn();
-      expect(await hinted(node, idToken)).toBe(400);
-      const after = await keySet(node);
+      await withKeys(node(), ({ keyStore }) => compromiseKey(keyStore, leaked));
+      await node().turn();
+      expect(await hinted(node(), idToken)).toBe(400);
+      const after = await keySet(node());
       expect(after.find((key) => key.alg === alg)?.kid).toBe(heir);
       expect(after.map(({ kid }) => kid)).not.toContain(leaked);
       expect(after.filter((key) => key.alg !== alg)).toEqual(before.filter((key) => key.alg !== alg));
-      const fresh = await signIn(node, { client });
+      const fresh = await signIn(node(), { client });
       expect(decodeProtectedHeader(fresh.tokens.id_token ?? '')).toEqual({ alg, kid: heir });
-      expect(await hinted(node, fresh.tokens.id_token)).toBe(200);
+      expect(await hinted(node(), fresh.tokens.id_token)).toBe(200);
     }
   });
 });

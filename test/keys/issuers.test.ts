@@ -2,8 +2,8 @@
 // own prefix.
 import path from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { freePort, startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -20,26 +20,21 @@ useEnvironment(() => WORLD_ENV);
 
 describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
   const folder = tempFolder();
-  let redis: RedisServer | undefined;
-  let store: string;
-  beforeAll(async () => {
-    if (engine === 'redis') redis = await startRedis();
-    store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
-  });
-  afterAll(() => redis?.stop());
+  const redis = useStarted(async () => (engine === 'redis' ? startRedis() : undefined));
+  const store = () => redis()?.url ?? `lmdb:${path.join(folder, 'data')}`;
 
   async function write(issuer: string): Promise<string> {
     const ports = [await freePort(), await freePort()] as const;
-    return (await writeWorldConfig(folder, { store, issuer }, ports)).configFile;
+    return (await writeWorldConfig(folder, { store: store(), issuer }, ports)).configFile;
   }
 
   async function startsOnce(issuer: string): Promise<void> {
-    await (await startNode({ store, issuer })).stop();
+    await (await startNode({ store: store(), issuer })).stop();
   }
 
   async function isRefused(issuer: string, owner: string): Promise<void> {
     const refusal = `the store belongs to the issuer ${owner}, not to ${issuer}`;
-    await expect(startNode({ store, issuer })).rejects.toThrow(refusal);
+    await expect(startNode({ store: store(), issuer })).rejects.toThrow(refusal);
     const { code, stdout, stderr } = await postern(['keys', 'rotate', '--config', await write(issuer)]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(refusal);

@@ -3,17 +3,18 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { get } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { GENEROUS } from '../world/world.ts';
-import { type RedisServer, startRedis } from '../world/servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { HOUR, moveClock, standingClock } from '../world/clock.ts';
-import { type Node, startNode, withKeys } from './nodes.ts';
+import { startNode, withKeys } from './nodes.ts';
 import { kidOf } from './verifiers.ts';
+import { useStarted } from '../world/started.ts';
 
 const JWKS = '/oauth/jwks.json';
 const CALLS = rounds(10_000, 2000);
@@ -46,22 +47,12 @@ function sendAndTime(
 }
 
 describe('the store behind many requests', () => {
-  let redis: RedisServer;
-  let client: Redis;
-  let node: Node;
   const agent = new Agent({ keepAlive: true, maxSockets: 100 });
-  beforeAll(async () => {
-    redis = await startRedis();
-    client = new Redis(redis.url);
-    // Its rotation job runs only by hand, so that every command belongs to a request.
-    node = await startNode({ store: redis.url, config: GENEROUS });
-  });
-  afterAll(async () => {
-    agent.destroy();
-    await client.quit();
-    await node.stop();
-    await redis.stop();
-  });
+  const redis = useStarted(() => startRedis());
+  const client = useStarted(async () => new Redis(redis().url));
+  // Its rotation job runs only by hand, so that every command belongs to a request.
+  const node = useStarted(() => startNode({ store: redis().url, config: GENEROUS }));
+  afterAll(() => agent.destroy());
 
   /** Commands that the server executed during `work`, by name. */
   async function commandsOf(work: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
@@ -77,7 +68,7 @@ describe('the store behind many requests', () => {
   }
 
   async function stats(): Promise<Map<string, number>> {
-    const info = await client.info('commandstats');
+    const info = await client().info('commandstats');
     return new Map(
       [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].map(([, name = '', calls]) => [
         name,
@@ -87,10 +78,10 @@ describe('the store behind many requests', () => {
   }
 
   it(`KY-21: is asked for nothing by ${CALLS / 2} parallel requests of the key set`, async () => {
-    const { text } = await sendAndTime(agent, `${node.base}${JWKS}`);
+    const { text } = await sendAndTime(agent, `${node().base}${JWKS}`);
     const commands = await commandsOf(async () => {
       const answers = await Promise.all(
-        Array.from({ length: CALLS / 2 }, () => sendAndTime(agent, `${node.base}${JWKS}`)),
+        Array.from({ length: CALLS / 2 }, () => sendAndTime(agent, `${node().base}${JWKS}`)),
       );
       expect(answers.every((answer) => answer.status === 200 && answer.text === text)).toBe(true);
     });
@@ -99,7 +90,7 @@ describe('the store behind many requests', () => {
   });
 
   it(`KY-23: is read for no token whose kid is unknown, out of ${CALLS}`, async () => {
-    const good = await machineToken(node, 'reports.read');
+    const good = await machineToken(node(), 'reports.read');
     const [, payload = '', signature = ''] = good.split('.');
     const token = () => {
       const header = { alg: 'RS256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
@@ -111,8 +102,8 @@ describe('the store behind many requests', () => {
       const answers = await Promise.all(
         Array.from({ length: CALLS }, (_, index) =>
           index % 2 === 0
-            ? sendAndTime(agent, `${node.base}/oauth/userinfo`, { authorization: `Bearer ${token()}` })
-            : sendAndTime(agent, `${node.base}/oauth/introspect`, form, `token=${token()}`),
+            ? sendAndTime(agent, `${node().base}/oauth/userinfo`, { authorization: `Bearer ${token()}` })
+            : sendAndTime(agent, `${node().base}/oauth/introspect`, form, `token=${token()}`),
         ),
       );
       for (const { status, text } of answers) seen.add(`${status} ${status === 200 ? text : ''}`);
@@ -129,27 +120,23 @@ describe('the store behind many requests', () => {
 
 describe('a new key set', () => {
   standingClock();
-  let node: Node;
-  beforeAll(async () => {
-    // Without Redis, which on a busy machine may answer a request too late: that would be a 503.
-    node = await startNode({ config: GENEROUS });
-  });
-  afterAll(() => node.stop());
+  // Without Redis, which on a busy machine may answer a request too late: that would be a 503.
+  const node = useStarted(() => startNode({ config: GENEROUS }));
 
   it(`fails no request: ${FLOWS} code flows and more machine tokens while engines are swapped`, async () => {
     moveClock(2 * HOUR);
-    await node.turn();
-    await withKeys(node, ({ keyStore }) => rotateByHand(keyStore));
+    await node().turn();
+    await withKeys(node(), ({ keyStore }) => rotateByHand(keyStore));
 
     const over = new AbortController();
     let swaps = 0;
     let secondsToPass = 0;
     async function swapOften(): Promise<void> {
-      await withKeys(node, async ({ keyStore }) => {
+      await withKeys(node(), async ({ keyStore }) => {
         while (!over.signal.aborted) {
           // The same keys in a new generation still need a new engine.
           await keyStore.update((ring) => ({ ...ring }));
-          await node.turn();
+          await node().turn();
           swaps += 1;
           // Between two engines: the tokens that test each of them live for a minute.
           moveClock(secondsToPass);
@@ -160,10 +147,10 @@ describe('a new key set', () => {
     const swapping = swapOften();
     const machines: string[] = [];
     async function half(): Promise<boolean> {
-      const flows = Promise.all(Array.from({ length: FLOWS / 2 }, () => signIn(node)));
+      const flows = Promise.all(Array.from({ length: FLOWS / 2 }, () => signIn(node())));
       const most = machines.length + 5 * FLOWS;
       while (machines.length < most)
-        machines.push(...(await Promise.all(Array.from({ length: 10 }, () => machineToken(node)))));
+        machines.push(...(await Promise.all(Array.from({ length: 10 }, () => machineToken(node())))));
       return (await flows).every(({ tokens }) => tokens.id_token !== undefined);
     }
     try {
@@ -178,6 +165,6 @@ describe('a new key set', () => {
       await swapping;
     }
     expect(new Set(machines.map(kidOf)).size).toBe(2);
-    expect((await get(node, JWKS)).status).toBe(200);
+    expect((await get(node(), JWKS)).status).toBe(200);
   });
 });
