@@ -1,10 +1,10 @@
 // The encryption and cookie keys: reads their references, rejects weak keys, and generates missing keys once, in the data folder, for
 // a first try on one machine.
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { lstatSync } from 'node:fs';
-import { link, open, rm } from 'node:fs/promises';
-import { createFolder, giveToOwner } from '../observability/folder.ts';
+import { link, rm } from 'node:fs/promises';
+import { createFile, createFolder } from '../observability/folder.ts';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
@@ -102,14 +102,7 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
 async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {
-    const opened = await open(draft, 'wx', 0o600);
-    try {
-      await giveToOwner(opened, dirname(file));
-      await opened.writeFile(`${value}\n`);
-      await opened.sync();
-    } finally {
-      await opened.close();
-    }
+    await createFile(draft, `${value}\n`);
     await link(draft, file);
     return true;
   } catch (error) {

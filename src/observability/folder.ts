@@ -1,6 +1,6 @@
-// Creates the folders of data, keys, logs and email.
+// Creates the folders of data, keys, logs and email, and files in them.
 import { existsSync, mkdirSync } from 'node:fs';
-import { type FileHandle, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Creates a folder and its parents, without `recursive`: with it, Node never returns below /proc. Throws an error for the administrator. */
@@ -19,8 +19,15 @@ export function createFolder(folder: string, mode = 0o700): void {
   }
 }
 
-/** Gives a new file to the owner of its folder: a command that root runs must not lock the service out. Throws the system's error. */
-export async function giveToOwner(file: FileHandle, folder: string): Promise<void> {
-  const { uid, gid } = await stat(folder);
-  if (process.getuid?.() === 0) await file.chown(uid, gid);
+/** Creates a file for the owner of its folder: a command that root runs must not lock the service out. Throws the system's error. */
+export async function createFile(path: string, content = ''): Promise<void> {
+  const { uid, gid } = await stat(dirname(path));
+  const file = await open(path, 'wx', 0o600);
+  try {
+    if (process.getuid?.() === 0) await file.chown(uid, gid);
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, existsSync } from 'node:fs';
 import { access, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createFolder, giveToOwner } from '../../observability/folder.ts';
+import { createFile, createFolder } from '../../observability/folder.ts';
 import { StoreTakesNoWrites, StoreUnfit } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
@@ -28,12 +28,7 @@ async function prepareFile(folder: string, name: string): Promise<void> {
   // LMDB maps the lock file into memory. If the disk has no room for a page of it, the process crashes.
   await fillRoom(folder);
   try {
-    const file = await open(path, 'wx', 0o600);
-    try {
-      await giveToOwner(file, folder);
-    } finally {
-      await file.close();
-    }
+    await createFile(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     // Another process was first, or it is a link to a file that doesn't exist: root must not create that for the owner of the folder.

@@ -28,7 +28,7 @@ subscribe('http.server.request.start', onRequest);
 afterAll(() => void unsubscribe('http.server.request.start', onRequest));
 
 type Write = (...args: readonly unknown[]) => Promise<unknown>;
-function failing(store: Store): Store {
+function failingAtWrite(store: Store): Store {
   for (const part of [store.documents, store.index, store.records])
     for (const [name, write] of Object.entries(part) as [string, Write][]) {
       const broken: Write = async (...args) => {
@@ -45,7 +45,7 @@ function failing(store: Store): Store {
 }
 
 describe('an outage', () => {
-  const world = useWorld({ config, handStore: failing });
+  const world = useWorld({ config, handStore: failingAtWrite });
   const users = () => createStoredUsers(world().openedStore);
   const password = 'a-new-password-for-an-outage';
   const chosen = { password, again: password };
