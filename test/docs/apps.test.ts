@@ -47,7 +47,7 @@ describe('docs/apps', () => {
   const config = configFolder();
   const check = (yaml: string) => {
     const issuer = /localhost:(8080|5173)/.test(yaml) ? 'http://localhost:3000' : 'https://id.example.com';
-    const head = `issuer: ${issuer}\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:NOT_SET]\n`;
+    const head = `issuer: ${issuer}\nencryption_keys: [env:NOT_SET]\ncookie_keys: [env:UNSET]\n`;
     const whole = (yaml.includes('issuer:') ? yaml : head + yaml).replaceAll(
       'sha256:…',
       `sha256:${'0123'.repeat(16)}`,
