@@ -55,7 +55,7 @@ export type UserEntry = Readonly<{
   claims: Readonly<Record<string, unknown>>;
 }>;
 
-/** The configuration that the service runs with: the values of the file, and those that its references resolve to. */
+/** The running configuration: the values in the file, with each reference replaced by its secret or file content. */
 export type Config = Omit<
   CamelKeys<ServiceForm>,
   '$schema' | 'store' | 'audit' | 'encryptionKeys' | 'clientsFrom' | 'views'
